@@ -1,0 +1,41 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+)
+
+func configCmd(w *world) *cobra.Command {
+	return group(setup, "config", "check the settings", configCheckCmd(w))
+}
+
+func configCheckCmd(w *world) *cobra.Command {
+	return &cobra.Command{
+		Use: "check", Short: "check hob.toml, config.toml and the environment; exit 2 if something is wrong", Args: exactly(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := w.site(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if err := s.branchNames(cmd.Context()); err != nil {
+				return err
+			}
+			if w.json {
+				return w.printJSON(map[string]any{
+					"schema": "hob.config/1", "ok": true, "untrusted": append([]string{}, s.config.Untrusted...),
+					"warnings": append([]string{}, s.config.Warnings...),
+				})
+			}
+			for _, m := range s.config.Warnings {
+				w.printf("warning: %s\n", m)
+			}
+			for _, k := range s.config.Untrusted {
+				w.printf("not trusted, so not used: %s\n", k)
+			}
+			if len(s.config.Untrusted) > 0 {
+				w.printf("hint: read hob.toml, then hob trust\n")
+			}
+			w.printf("ok\n")
+			return nil
+		},
+	}
+}

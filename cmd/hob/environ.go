@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"hob/configs"
+	"hob/repo"
+	"hob/validators/sandbox"
+)
+
+// commandEnv is the environment of every command hob runs. Folders it names exist
+// afterwards.
+func (sh *shop) commandEnv() ([]string, error) {
+	scope := "shared"
+	if sh.config.Sandbox.Cache == "repo" {
+		scope = sh.place.ID
+	}
+	o := sandbox.EnvOptions{
+		Caller: sh.w.Env, UserHome: sh.w.getenv("HOME"),
+		Home: filepath.Join(sh.state, "home"), Temp: filepath.Join(sh.state, "temp"),
+		Cache: sh.dirs.cache, Scope: scope, ModCache: sh.w.modCache(),
+		Ceiling: sh.state,
+	}
+	for _, dir := range []string{o.Home, o.Temp, o.Cache} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, err
+		}
+	}
+	return sandbox.Env(o), nil
+}
+
+// modCache is where the user's own Go modules are, as go env GOMODCACHE would say
+// (cmd/go, "Environment variables"); asking go would cost a start of it.
+func (w *world) modCache() string {
+	if dir := w.getenv("GOMODCACHE"); dir != "" {
+		return dir
+	}
+	gopath := w.getenv("GOPATH")
+	if gopath == "" {
+		home := w.getenv("HOME")
+		if home == "" {
+			return ""
+		}
+		gopath = filepath.Join(home, "go")
+	}
+	first, _, _ := strings.Cut(gopath, string(os.PathListSeparator))
+	return filepath.Join(first, "pkg", "mod")
+}
+
+// script resolves the path of a scripted model: relative to your config.toml when
+// it is named there, else to the repository.
+func (s *site) script(m configs.Model) string {
+	if m.Script == "" || filepath.IsAbs(m.Script) {
+		return m.Script
+	}
+	dir := s.place.Root
+	if user := s.userName(); user != "" && strings.HasPrefix(s.config.Origin("model"), user) {
+		dir = filepath.Dir(user)
+	}
+	return filepath.Join(dir, m.Script)
+}
+
+// branchNames refuses one branch per item, hob/{task}, beside a branch that is
+// named like their folder: git can't hold both (gitrepository-layout(5), refs).
+func (s *site) branchNames(ctx context.Context) error {
+	parent, _, ok := strings.Cut(s.config.Autonomous.GitBranch, "/{task}")
+	if !ok {
+		return nil
+	}
+	taken, err := repo.HasBranch(ctx, s.place, parent, s.w.Env)
+	if err != nil {
+		return err
+	}
+	if taken {
+		return configs.Problems{{
+			File: s.config.Origin("autonomous.git_branch"), Key: "autonomous.git_branch",
+			What: fmt.Sprintf("%s can't be made while a branch %s exists", s.config.Autonomous.GitBranch, parent),
+		}}
+	}
+	return nil
+}

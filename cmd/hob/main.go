@@ -1,0 +1,113 @@
+// Hob works through a repository's TODO.md and leaves branches to review.
+//
+// Each file but main.go, world.go, open.go and exit.go is one subcommand.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	_ "time/tzdata" // schedules name zones; minimal containers have no database of their own
+
+	"github.com/spf13/cobra"
+
+	"hob/journal/durable"
+)
+
+func main() {
+	signals := make(chan os.Signal, 2) // a second signal means now
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	os.Exit(run(world{
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
+		Env: os.Environ(), Signals: signals, FS: durable.OS(),
+	}, os.Args[1:]))
+}
+
+// run is main without the globals, so that a script test can call it with a
+// world of its own.
+func run(w world, args []string) (exit int) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	root := newRoot(&w)
+	root.SetArgs(args)
+	root.SetIn(w.In)
+	root.SetOut(w.Out)
+	root.SetErr(w.Err)
+	return w.fail(root.ExecuteContext(ctx))
+}
+
+const (
+	daily   = "daily"
+	looking = "looking"
+	setup   = "setup"
+	plumb   = "plumbing"
+)
+
+// newRoot builds the command tree anew: cobra keeps state in it.
+func newRoot(w *world) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "hob",
+		Short:         "work through TODO.md while nobody is watching",
+		Long:          "Hob works through a repository's TODO.md: each item is done by a language model in a\ncopy of the last commit, checked by the project's own validators, committed to an agent\nbranch and pushed for review. Your work tree, index and branches are never touched.",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          noArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return &usageError{cmd, err} })
+	root.AddGroup(
+		&cobra.Group{ID: daily, Title: "Daily:"},
+		&cobra.Group{ID: looking, Title: "Looking back:"},
+		&cobra.Group{ID: setup, Title: "Set-up:"},
+		&cobra.Group{ID: plumb, Title: "Plumbing:"},
+	)
+	root.SetHelpCommandGroupID(plumb)
+	flags := root.PersistentFlags()
+	flags.StringVar(&w.repoDir, "repo", "", "`DIR` of the repository (default: the one you are in)")
+	flags.StringVar(&w.configFile, "config", "", "your own `FILE` of settings (default: config.toml in hob's config folder)")
+	flags.StringArrayVar(&w.set, "set", nil, "one setting for this call, as `KEY=VALUE`, for example budget.daily_usd=5")
+	flags.BoolVar(&w.json, "json", false, "print JSON, errors too")
+	for _, c := range commands {
+		root.AddCommand(c(w))
+	}
+	return root
+}
+
+// commands is the whole list: a new one is a file with a maker and a line here.
+var commands = []func(*world) *cobra.Command{
+	onceCmd, runCmd, statusCmd,
+	showCmd, runsCmd,
+	demoCmd, configCmd, trustCmd,
+	todoCmd, versionCmd,
+}
+
+func noArgs(cmd *cobra.Command, args []string) error { return exactly(0)(cmd, args) }
+
+func exactly(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != n {
+			return &usageError{cmd, fmt.Errorf("%s takes %d arguments, got %d", cmd.CommandPath(), n, len(args))}
+		}
+		return nil
+	}
+}
+
+// group makes a command that only holds others.
+func group(id, use, short string, subs ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{
+		Use: use, Short: short, GroupID: id,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return &usageError{cmd, fmt.Errorf("%s has no command %q", cmd.CommandPath(), args[0])}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	c.AddCommand(subs...)
+	return c
+}

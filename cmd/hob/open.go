@@ -1,0 +1,358 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"hob/configs"
+	"hob/engine"
+	"hob/engine/agent"
+	"hob/engine/model"
+	"hob/engine/model/wire"
+	"hob/engine/status"
+	"hob/engine/task"
+	"hob/journal"
+	"hob/journal/durable"
+	"hob/journal/redact"
+	"hob/repo"
+	"hob/validators"
+	"hob/validators/sandbox"
+)
+
+// A site is one repository with its state folder and settings, opened for reading.
+type site struct {
+	w      *world
+	place  repo.Place
+	dirs   folders
+	state  string // the repository's own folder below folders.state
+	config *configs.Loaded
+}
+
+// site finds the repository and loads its settings. Nothing is created.
+func (w *world) site(ctx context.Context) (*site, error) {
+	s, err := w.found(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.config, err = s.load()
+	return s, err
+}
+
+// found is a site without its settings, for commands that must work when they are broken.
+func (w *world) found(ctx context.Context) (*site, error) {
+	dir := w.repoDir
+	if dir == "" {
+		dir = "."
+	}
+	dirs, err := w.folders()
+	if err != nil {
+		return nil, err
+	}
+	place, err := repo.Find(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	return &site{w: w, place: place, dirs: dirs, state: filepath.Join(dirs.state, place.ID)}, nil
+}
+
+// load merges the layers: flag, environment, repository, user, defaults.
+func (s *site) load() (*configs.Loaded, error) {
+	user, err := s.userFile()
+	if err != nil {
+		return nil, err
+	}
+	own, err := optional(filepath.Join(s.place.Root, "hob.toml"))
+	if err != nil {
+		return nil, err
+	}
+	flags := map[string]string{}
+	for _, kv := range s.w.set {
+		k, v, ok := strings.Cut(kv, "=")
+		if !ok {
+			return nil, usagef("--set %s: want KEY=VALUE", kv)
+		}
+		flags[k] = v
+	}
+	return configs.Load(configs.Layers{
+		User: user, Repository: own, Trusted: own != nil && s.trusted(own.Data), Env: s.w.Env, Flags: flags,
+	})
+}
+
+func (s *site) userFile() (*configs.File, error) {
+	name := s.userName()
+	f, err := optional(name)
+	if f == nil && err == nil && name != filepath.Join(s.dirs.config, "config.toml") {
+		return nil, withHint(fmt.Errorf("%s: %w", name, fs.ErrNotExist), "--config and HOB_CONFIG name a file that has to be there")
+	}
+	return f, err
+}
+
+// userName is where the user's own settings are.
+func (s *site) userName() string {
+	return cmp.Or(s.w.configFile, s.w.getenv("HOB_CONFIG"), filepath.Join(s.dirs.config, "config.toml"))
+}
+
+func optional(name string) (*configs.File, error) {
+	data, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &configs.File{Name: name, Data: data}, nil
+}
+
+// A shop is a site with everything open and locked: what once and run work with.
+type shop struct {
+	*site
+	engine *engine.Engine
+	log    *slog.Logger
+	close  func() error
+}
+
+// open takes the lock and opens everything. The caller closes it.
+func (s *site) open(ctx context.Context, trigger string) (*shop, error) {
+	if err := s.outside(); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(s.state, 0o700); err != nil {
+		return nil, err
+	}
+	unlock, err := durable.Lock(filepath.Join(s.state, "lock"))
+	if err != nil {
+		return nil, err
+	}
+	sh := &shop{site: s, close: unlock}
+	if err := sh.build(ctx, trigger); err != nil {
+		return nil, errors.Join(err, unlock())
+	}
+	return sh, nil
+}
+
+// outside refuses a state folder within the work tree: the agent's tree and the
+// journal must never be part of what is edited.
+func (s *site) outside() error {
+	state, err := resolved(s.state)
+	if err != nil {
+		return err
+	}
+	root, err := resolved(s.place.Root)
+	if err != nil {
+		return err
+	}
+	if rel, err := filepath.Rel(root, state); err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		return usagef("the state folder %s lies inside the work tree: set HOB_HOME or XDG_STATE_HOME elsewhere", s.state)
+	}
+	return nil
+}
+
+// resolved follows links of the longest part of the path that exists.
+func resolved(name string) (string, error) {
+	name, err := filepath.Abs(name)
+	if err != nil {
+		return "", err
+	}
+	rest := ""
+	for dir := name; ; dir = filepath.Dir(dir) {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			return filepath.Join(real, rest), nil
+		}
+		if dir == filepath.Dir(dir) {
+			return name, nil
+		}
+		rest = filepath.Join(filepath.Base(dir), rest)
+	}
+}
+
+func (sh *shop) build(ctx context.Context, trigger string) error {
+	key, keyErr := sh.secret()
+	held := redact.New(sh.held(key)...)
+	sh.log = newLog(sh.w, sh.config.Log, held)
+	e := &engine.Engine{Config: sh.config, Log: sh.log, Blocked: sh.blocked(keyErr)}
+	var err error
+	e.Boot = engine.Boot{Version: version(), ConfigDigest: sh.config.Digest(), Trigger: trigger, PID: os.Getpid()}
+	if e.Boot.Host, err = os.Hostname(); err != nil {
+		return err
+	}
+	if e.Journal, err = journal.Open(filepath.Join(sh.state, "journal"), journal.Options{
+		FS: sh.w.FS, Redact: held, MaxBody: sh.config.Journal.MaxPayloadBytes,
+		Content: sh.config.Journal.RecordContent, Reasoning: sh.config.Journal.RecordReasoning,
+		Notify: func(en journal.Entry) { logEntry(sh.log, en) },
+	}); err != nil {
+		return err
+	}
+	if err := e.Journal.Recover(); err != nil {
+		return err
+	}
+	if e.Tasks, err = task.Open(filepath.Join(sh.state, "tasks"), sh.w.FS); err != nil {
+		return err
+	}
+	if e.Repo, err = repo.Open(ctx, sh.place, repo.Options{
+		State: sh.state, Remote: sh.config.Autonomous.GitRemote, Redact: held, Step: sh.w.Step, Env: sh.w.Env,
+	}); err != nil {
+		return err
+	}
+	if err := sh.tools(e, key, held); err != nil {
+		return err
+	}
+	if e.Daemon, err = e.Journal.Begin(journal.Manifest{
+		Kind: "daemon", Trigger: trigger, Hob: e.Boot.Version, ConfigDigest: e.Boot.ConfigDigest, Host: e.Boot.Host,
+	}); err != nil {
+		return err
+	}
+	e.Boot.ID = e.Daemon.ID()
+	e.Status = func(r status.Report) { sh.writeStatus(r, held) }
+	sh.engine = e
+	return e.Recover(ctx)
+}
+
+// tools makes what an attempt works with: money, model, checks, commands.
+func (sh *shop) tools(e *engine.Engine, key string, held *redact.Set) error {
+	c := sh.config
+	loc, err := time.LoadLocation(c.Budget.Timezone)
+	if err != nil {
+		return err
+	}
+	if e.Ledger, err = model.OpenLedger(filepath.Join(sh.state, "ledger"), sh.w.FS, loc); err != nil {
+		return err
+	}
+	if len(c.Model) > 0 && !errors.Is(e.Blocked, wire.ErrSecret) {
+		if e.Model, err = sh.model(key); err != nil {
+			return err
+		}
+	}
+	if e.Env, err = sh.commandEnv(); err != nil {
+		return err
+	}
+	e.Runner, err = sandbox.Pick(c.Sandbox.Mode)
+	if err != nil {
+		if e.Blocked == nil {
+			e.Blocked = err
+		}
+		return nil
+	}
+	if e.Checks, err = validators.New(c.Validators, e.Runner, e.Env); err != nil {
+		return err
+	}
+	return sh.prompts(e)
+}
+
+// model makes the first [[model]]: a script read here, or a wire.
+func (sh *shop) model(key string) (model.Provider, error) {
+	m := sh.config.Model[0]
+	if m.Provider != "script" {
+		p, err := wire.New(m, key, nil)
+		if err != nil {
+			return nil, usagef("[[model]]: %v", err)
+		}
+		return p, nil
+	}
+	name := sh.script(m)
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, usagef("[[model]] script: %v", err)
+	}
+	p, err := model.NewScript(data, model.InfoOf(m))
+	if err != nil {
+		return nil, usagef("[[model]] script %s: %v", name, err)
+	}
+	return p, nil
+}
+
+func (sh *shop) prompts(e *engine.Engine) error {
+	name := sh.config.Agent.SystemPromptFile
+	if name == "" {
+		return nil
+	}
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(sh.place.Root, name)
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return fmt.Errorf("system_prompt_file: %w", err)
+	}
+	e.Prompts = agent.Prompts{System: string(text)}
+	if err := e.Prompts.Check(); err != nil {
+		return usagef("system_prompt_file: %v", err)
+	}
+	return nil
+}
+
+// blocked is the first fact that keeps every item from being worked.
+func (sh *shop) blocked(keyErr error) error {
+	c := sh.config
+	switch {
+	case len(c.Untrusted) > 0:
+		return fmt.Errorf("%w: %s", engine.ErrUntrusted, strings.Join(c.Untrusted, ", "))
+	case len(c.Model) == 0:
+		return engine.ErrNoModel
+	case keyErr != nil:
+		return keyErr
+	case c.Model[0].Price == nil:
+		return model.ErrUnknownPrice
+	case len(c.Validators) == 0:
+		return engine.ErrNoChecks
+	}
+	return nil
+}
+
+func (sh *shop) secret() (string, error) {
+	if len(sh.config.Model) == 0 || sh.config.Model[0].SecretRef == "" {
+		return "", nil
+	}
+	return wire.Secret(sh.config.Model[0].SecretRef, sh.w.getenv)
+}
+
+// secretName matches names of environment variables whose values are held secrets.
+var secretName = regexp.MustCompile(`(?i)key|token|secret|passw|credential|auth`)
+
+// held lists every value that must never be written anywhere.
+func (sh *shop) held(key string) []string {
+	values := []string{key}
+	named := map[string]bool{}
+	for _, n := range sh.config.Secrets.Env {
+		named[n] = true
+	}
+	for _, kv := range sh.w.Env {
+		k, v, _ := strings.Cut(kv, "=")
+		if named[k] || secretName.MatchString(k) && len(v) >= 8 && !filepath.IsAbs(v) {
+			values = append(values, v)
+		}
+	}
+	for _, m := range sh.config.Model {
+		for name, v := range m.Headers {
+			if secretName.MatchString(name) {
+				values = append(values, v)
+			}
+		}
+	}
+	return values
+}
+
+func (sh *shop) writeStatus(r status.Report, held *redact.Set) {
+	if err := status.Write(sh.w.FS, sh.statusPath(), r, held.String); err != nil {
+		sh.log.Error("status", "err", err)
+	}
+}
+
+// statusPath is the polled file: in the state folder, or where the config says.
+func (s *site) statusPath() string {
+	p := s.config.Autonomous.StatusPath
+	switch {
+	case p == "":
+		return filepath.Join(s.state, "status.toml")
+	case filepath.IsAbs(p):
+		return p
+	}
+	return filepath.Join(s.place.Root, p)
+}

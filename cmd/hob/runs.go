@@ -1,0 +1,169 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hob/journal"
+)
+
+func runsCmd(w *world) *cobra.Command {
+	return group(looking, "runs", "read and verify the journal", runsListCmd(w), runsInspectCmd(w), runsVerifyCmd(w))
+}
+
+// journal opens the journal for reading.
+func (s *site) journal() (*journal.Log, error) {
+	return journal.Open(filepath.Join(s.state, "journal"), journal.Options{FS: s.w.FS})
+}
+
+func runsListCmd(w *world) *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "list all runs, oldest first", Args: exactly(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			log, err := w.openJournal(cmd)
+			if err != nil {
+				return err
+			}
+			runs, err := log.Runs()
+			if err != nil {
+				return err
+			}
+			if w.json {
+				return w.printJSON(map[string]any{"schema": "hob.runs/1", "runs": append([]journal.Manifest{}, runs...)})
+			}
+			for _, m := range runs {
+				w.printf("%s  %s  %-6s  %s  %s\n", m.Run, m.Started.Local().Format(time.DateTime), m.Kind, m.Task, shorten(m.Item, 60))
+			}
+			return nil
+		},
+	}
+}
+
+func (w *world) openJournal(cmd *cobra.Command) (*journal.Log, error) {
+	s, err := w.found(cmd.Context())
+	if err != nil {
+		return nil, err
+	}
+	return s.journal()
+}
+
+func runsInspectCmd(w *world) *cobra.Command {
+	return &cobra.Command{
+		Use: "inspect RUN", Short: "print a run's events", Args: exactly(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			log, err := w.openJournal(cmd)
+			if err != nil {
+				return err
+			}
+			entries, err := log.Read(args[0])
+			if err != nil {
+				return err
+			}
+			if w.json {
+				return w.printJSON(map[string]any{"schema": "hob.run/1", "run": args[0], "events": entries})
+			}
+			w.printEntries(entries)
+			return nil
+		},
+	}
+}
+
+func runsVerifyCmd(w *world) *cobra.Command {
+	return &cobra.Command{
+		Use: "verify [RUN]", Short: "check that a run's record, or every run's, is whole and unchanged",
+		Long: "Checks the hash chain of one run, or of all.\n\n" +
+			"Exit codes: 0 ok · 1 tampered · 2 ok, but bodies are gone · 3 the tail is incomplete · 4 unreadable · 5 unknown version.",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return exactly(1)(cmd, args)
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			log, err := w.openJournal(cmd)
+			if err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				return w.verifyAll(log)
+			}
+			r := log.Verify(args[0])
+			if w.json {
+				err = w.printJSON(r)
+			} else {
+				w.printVerified(args[0], r)
+			}
+			return codeOr(r.Exit(), err)
+		},
+	}
+}
+
+func (w *world) verifyAll(log *journal.Log) error {
+	runs, err := log.Runs()
+	if err != nil {
+		return err
+	}
+	worst := 0
+	reports := map[string]journal.Report{}
+	for _, m := range runs {
+		r := log.Verify(m.Run)
+		reports[m.Run] = r
+		if worst == 0 || r.Exit() == 1 {
+			worst = r.Exit()
+		}
+		if !w.json {
+			w.printVerified(m.Run, r)
+		}
+	}
+	if w.json {
+		err = w.printJSON(map[string]any{"schema": "hob.verify/1", "ok": worst == 0, "runs": reports})
+	}
+	return codeOr(worst, err)
+}
+
+func codeOr(code int, err error) error {
+	if err != nil || code == 0 {
+		return err
+	}
+	return exitCode(code)
+}
+
+func (w *world) printVerified(run string, r journal.Report) {
+	w.printf("%s  %s  %d events, %s\n", run, r.Code, r.Checked.Events, r.Trust)
+	for _, f := range r.Findings {
+		w.printf("    %s\n", plain(fmt.Sprint(f)))
+	}
+}
+
+// gist is an event's body in one line: its plain fields, sorted by name.
+func gist(en journal.Entry) string {
+	var fields map[string]any
+	if json.Unmarshal(en.Body, &fields) != nil {
+		return ""
+	}
+	var parts []string
+	for k, v := range fields {
+		switch v := v.(type) {
+		case string:
+			if v != "" {
+				parts = append(parts, k+"="+v)
+			}
+		case float64:
+			if v != 0 {
+				parts = append(parts, fmt.Sprintf("%s=%.0f", k, v))
+			}
+		case bool:
+			if v {
+				parts = append(parts, k)
+			}
+		}
+	}
+	sort.Strings(parts)
+	return strings.Join(parts, " ")
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hob/engine/status"
+)
+
+func statusCmd(w *world) *cobra.Command {
+	var check bool
+	c := &cobra.Command{
+		Use: "status", Short: "tell what hob is doing and what needs a person", GroupID: daily, Args: exactly(0),
+		Long: "Prints the status file that hob writes. With --check the exit code tells:\n" +
+			"0 idle or working · 1 something needs attention · 2 paused or degraded · 3 stale or not running · 4 unreadable.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := w.site(cmd.Context())
+			if err != nil {
+				return err
+			}
+			r, err := s.report()
+			if err != nil {
+				if check && !errors.Is(err, fs.ErrNotExist) {
+					w.complain("status_unreadable", err, "")
+					return exitCode(4)
+				}
+				if check {
+					return exitCode(3)
+				}
+				return withHint(err, "hob has not run here yet: hob once")
+			}
+			if w.json {
+				err = w.printJSON(r)
+			} else {
+				w.printReport(r)
+			}
+			if err == nil && check {
+				if code := r.Check(time.Now()); code != 0 {
+					return exitCode(code)
+				}
+			}
+			return err
+		},
+	}
+	c.Flags().BoolVar(&check, "check", false, "tell by the exit code")
+	return c
+}
+
+func (s *site) report() (status.Report, error) {
+	data, err := os.ReadFile(s.statusPath())
+	if err != nil {
+		return status.Report{}, err
+	}
+	return status.Parse(data)
+}
+
+func (w *world) printReport(r status.Report) {
+	state := string(r.State)
+	if r.Stale(time.Now()) && r.State != status.Stopped {
+		state += " (stale: last heard of " + r.WrittenAt.Local().Format(time.DateTime) + ")"
+	}
+	w.printf("%s  %s\n", state, plain(r.Reason))
+	w.printf("%d open, %d done, %d held; spent today %s of %s USD\n", r.Todo.Open, r.Todo.Done, r.Todo.Held, r.Budget.Spent, r.Budget.Limit)
+	for _, c := range r.Current {
+		w.printf("now       %s  %s  %s\n", c.ID, shorten(c.Text, 60), plain(c.Step))
+	}
+	for _, t := range r.Task {
+		w.printf("%-10s%s  %s%s\n", t.State, t.ID, shorten(t.Text, 60), short(t.Commit, "  "))
+		if t.Reason != "" {
+			w.printf("          %s: %s\n", t.Reason, shorten(t.Summary, 160))
+		}
+	}
+	for _, a := range r.Attention {
+		w.printf("look at   %s  %s: %s\n          %s\n", a.Task, a.Code, shorten(a.Message, 160), plain(a.Action))
+	}
+}

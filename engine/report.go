@@ -1,0 +1,90 @@
+package engine
+
+import (
+	"sync"
+	"time"
+
+	"hob/engine/status"
+)
+
+// now is what the attempt under way is doing, for the status file. The attempt
+// writes it on its own goroutine, the report reads it on another.
+type now struct {
+	mu sync.Mutex
+
+	step     string
+	since    time.Time
+	deadline time.Time
+}
+
+// doing tells what the attempt does next.
+func (a *attempt) doing(step string) {
+	a.now.mu.Lock()
+	a.now.step, a.now.since = step, time.Now()
+	a.now.deadline = a.began.Add(a.Config.Agent.MaxWall.Duration)
+	a.now.mu.Unlock()
+	a.report(status.Working)
+}
+
+func (a *attempt) idle() {
+	a.now.mu.Lock()
+	a.now.step = ""
+	a.now.mu.Unlock()
+	a.report(status.Idle)
+}
+
+// Stopped writes the last report.
+func (e *Engine) Stopped() { e.report(status.Stopped) }
+
+// report publishes the whole state of things.
+func (e *Engine) report(state status.State) {
+	e.publishing.Lock()
+	defer e.publishing.Unlock()
+	if state != e.last.State {
+		e.last.StateSince = time.Now()
+	}
+	e.last.Seq++
+	r := status.Report{
+		Seq: e.last.Seq, Boot: e.Boot.ID, PID: e.Boot.PID, Version: e.Boot.Version, WrittenAt: time.Now(),
+		HeartbeatS: int(Heartbeat / time.Second), State: state, StateSince: e.last.StateSince,
+		Repo: status.Repo{Root: e.Repo.Place().Root, Base: e.Config.Git.Base, Remote: e.Config.Autonomous.GitRemote},
+		Todo: e.todo.report(e.Config.Autonomous.TodoPath),
+	}
+	if e.Blocked != nil {
+		r.Reason = string(reasonFor(e.Blocked))
+	}
+	b := e.Config.Budget
+	r.Budget = status.Budget{
+		Currency: "USD", Day: time.Now().Format(time.DateOnly),
+		Spent: status.Dollars(e.Ledger.Day(time.Now())), Limit: status.Dollars(b.DailyUSD.MicroUSD()),
+	}
+	if at, ok := e.Tasks.Due(); ok {
+		r.NextWake = at
+	}
+	r.Tasks(e.Tasks.List())
+	e.now.mu.Lock()
+	for i := range r.Current {
+		r.Current[i].Step, r.Current[i].LastProgress, r.Current[i].Deadline = e.now.step, e.now.since, e.now.deadline
+	}
+	e.now.mu.Unlock()
+	r.Journal.Entries, r.Journal.Head = e.Daemon.Head()
+	e.last.State = state
+	e.Status(r)
+}
+
+func (f *todoFacts) report(path string) status.Todo {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	t := status.Todo{Path: path, SHA256: f.doc.Digest, ReadAt: f.read, Diagnostics: len(f.doc.Diagnostics), Stale: f.err != nil}
+	for _, it := range f.doc.Items {
+		switch {
+		case it.Done:
+			t.Done++
+		case it.Hold:
+			t.Held++
+		default:
+			t.Open++
+		}
+	}
+	return t
+}

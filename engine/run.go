@@ -1,0 +1,172 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"hob/engine/schedule"
+	"hob/engine/status"
+	"hob/engine/task"
+	"hob/journal"
+)
+
+// Run works items one at a time until claim ends. The item at work may finish its
+// current turn then, as long as work lasts; cancelling work ends it at once.
+// Either way it goes back to the queue.
+func (e *Engine) Run(claim, work context.Context, wake <-chan schedule.Cause) error {
+	beat := time.NewTicker(Heartbeat)
+	defer beat.Stop()
+	var busy chan struct{} // closed when the item at work has ended; nil while idle
+	for {
+		if busy == nil {
+			busy = e.start(claim, work)
+		}
+		select {
+		case <-claim.Done():
+			e.report(status.Stopping)
+			if busy != nil {
+				<-busy
+			}
+			return nil
+		case cause := <-wake:
+			e.woken(work, cause, busy == nil)
+		case <-busy:
+			busy = nil
+			e.settle(work)
+		case <-beat.C:
+			e.beat(busy != nil)
+		}
+	}
+}
+
+// start begins the next ready item, if there is one, and returns what is closed at its end.
+func (e *Engine) start(claim, work context.Context) chan struct{} {
+	t, ok := e.next(claim, task.ClaimOptions{})
+	if !ok {
+		e.report(status.Idle)
+		return nil
+	}
+	done := make(chan struct{})
+	go func() { // Run waits for it, on busy
+		defer close(done)
+		e.Do(work, claim.Done(), t)
+	}()
+	return done
+}
+
+func (e *Engine) beat(busy bool) {
+	state := status.Idle
+	if busy {
+		state = status.Working
+	}
+	e.report(state)
+}
+
+// woken reads TODO.md again. What touches git waits until no item is at work.
+func (e *Engine) woken(ctx context.Context, cause schedule.Cause, idle bool) {
+	if err := e.sweep(); err != nil {
+		e.Log.Warn("sweep", "cause", cause, "err", err)
+	} else if cause != schedule.Swept { // the interval's own looks would fill the journal
+		e.tell(journal.ScheduleWoken{Cause: string(cause), Digest: e.todo.digest()})
+	}
+	if idle {
+		e.settle(ctx)
+	}
+}
+
+// settle does what needs git between two items.
+func (e *Engine) settle(ctx context.Context) {
+	if err := errors.Join(e.deliver(ctx), e.remember(ctx)); err != nil && ctx.Err() == nil {
+		e.Log.Warn("settle", "err", err)
+	}
+}
+
+// An Outcome says how one call of Once went.
+type Outcome struct {
+	Ended []Ended // in the order they were worked
+}
+
+// Ended is an item as it stands after an attempt, and how long that took.
+type Ended struct {
+	task.Task
+	Took time.Duration
+}
+
+// Once works every ready item, each at most once, and returns. Failed items are
+// ready before their time: who calls is the schedule (DECISIONS 4). The error is
+// for what kept it from looking at all; how items ended is in the outcome.
+func (e *Engine) Once(claim, work context.Context) (Outcome, error) {
+	var out Outcome
+	e.report(status.Starting)
+	tried := map[string]bool{}
+	for {
+		if err := e.sweep(); err != nil {
+			return out, err
+		}
+		e.settle(work)
+		t, ok := e.next(claim, task.ClaimOptions{Skip: tried, Now: true})
+		if !ok {
+			return out, nil
+		}
+		tried[t.ID] = true
+		began := time.Now()
+		t = e.Do(work, claim.Done(), t)
+		out.Ended = append(out.Ended, Ended{t, time.Since(began)})
+	}
+}
+
+// next claims the next ready item.
+func (e *Engine) next(claim context.Context, o task.ClaimOptions) (task.Task, bool) {
+	if claim.Err() != nil {
+		return task.Task{}, false
+	}
+	t, ok, err := e.Tasks.Claim(time.Now(), o)
+	if err != nil {
+		e.Log.Error("claim", "err", err)
+		return task.Task{}, false
+	}
+	if ok {
+		e.tell(journal.TaskClaimed{Task: t.ID, WorkKey: t.WorkKey, Attempt: t.Attempts})
+	}
+	return t, ok
+}
+
+// Do works one claimed item to its end for now and returns it as it stands then.
+// A panic ends the attempt, not the daemon.
+func (e *Engine) Do(ctx context.Context, stop <-chan struct{}, t task.Task) (end task.Task) {
+	a, err := e.begin(t, stop)
+	if err != nil {
+		return e.drop(t, err)
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			end = a.finish(ctx, fmt.Errorf("%w: %v\n%s", errPanic, p, stack()))
+		}
+	}()
+	if err = a.prepare(ctx); err == nil {
+		err = a.work(ctx)
+	}
+	if err == nil {
+		err = a.repair(ctx)
+	}
+	if err == nil {
+		err = a.land(ctx)
+	}
+	return a.finish(ctx, err)
+}
+
+var errPanic = errors.New("panic")
+
+// drop puts back an item that couldn't even begin: the journal or the task's file
+// can't be written.
+func (e *Engine) drop(t task.Task, err error) task.Task {
+	e.Log.Error("begin", "task", t.ID, "err", err)
+	moved, merr := e.Tasks.Fail(t.ID, task.Internal, err.Error(), e.Config.Autonomous.MaxFailuresPerState, time.Now(), nil)
+	if merr != nil {
+		e.Log.Error("task", "task", t.ID, "err", merr)
+		return t
+	}
+	return moved
+}
