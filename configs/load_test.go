@@ -89,7 +89,7 @@ func TestLoadRefusesWhatIsNoText(t *testing.T) {
 		{"invalid UTF-8", "[log]\nlevel = \"\xff\"\n", "config.toml:2:10: not UTF-8 text"},
 		{"UTF-16", "\xff\xfe[\x00l\x00", "config.toml:1:1: not UTF-8 text"},
 		{"NUL", "[log]\n\x00", "config.toml:2:1: broken TOML: invalid character at start of key: U+0000"},
-		{"huge", strings.Repeat("#\n", 200<<10), "config.toml:1:1: file is larger than 64 KiB"},
+		{"huge", strings.Repeat("#\n", 200<<10), "config.toml:1:1: file is larger than 256 KiB"},
 		{"old Mac line ends", "[log]\rlevel = \"info\"\r", "config.toml:1:6: broken TOML: expected newline but got U+000D"},
 	}
 	for _, tt := range tests {
@@ -103,15 +103,21 @@ func TestLoadRefusesWhatIsNoText(t *testing.T) {
 
 // Files made to cost memory, time or stack end in problems, and never in more than anybody reads.
 func TestLoadSurvivesHostileShapes(t *testing.T) {
-	const size = 60 << 10
+	const size = 250 << 10
+	// Just below the bound on keys, where a file costs the most.
 	repeat := func(format string) string {
 		var b strings.Builder
-		for i := 0; b.Len() < size; i++ {
+		for i := range 3900 / (strings.Count(format, "[") + strings.Count(format, "=")) {
 			fmt.Fprintf(&b, format, i)
 		}
 		return b.String()
 	}
 	tests := map[string]string{
+		"too many tables":  strings.Repeat("[a]\n", size/4),
+		"too many keys":    strings.Repeat("a=1\n", size/4),
+		"nested arrays":    "a = " + strings.Repeat("[", 3900) + strings.Repeat("]", 3900),
+		"nested tables":    "a = " + strings.Repeat("{a=", 3900) + "1" + strings.Repeat("}", 3900),
+		"many items":       "schedule.cron = [" + strings.Repeat("1,", size/2) + "]",
 		"deep arrays":      "a = " + strings.Repeat("[", size/2) + strings.Repeat("]", size/2-10),
 		"open arrays":      "a = " + strings.Repeat("[", size),
 		"deep tables":      "a = " + strings.Repeat("{a=", size/3),

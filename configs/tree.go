@@ -12,10 +12,12 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// maxFile is several times the reference: whatever is larger was not written by hand. go-toml
-// looks for keys set twice in a time quadratic in their number, 0.3 s for a file of this size
-// and 4 s for 256 KiB.
-const maxFile = 64 << 10
+// Whatever exceeds these was not written by hand. The second bound is there because go-toml
+// looks for keys set twice in a time quadratic in their number: 4 s for 20000 short ones.
+const (
+	maxFile = 256 << 10
+	maxKeys = 4000 // counting headers and inner arrays too
+)
 
 // A kind is the type of a TOML value in a reader's words.
 type kind string
@@ -63,6 +65,9 @@ func parse(data []byte) (*node, *Problem) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	if len(data) > maxFile {
 		return nil, &Problem{Line: 1, Col: 1, What: fmt.Sprintf("file is larger than %d KiB", maxFile>>10)}
+	}
+	if bytes.Count(data, []byte("="))+bytes.Count(data, []byte("[")) > maxKeys {
+		return nil, &Problem{Line: 1, Col: 1, What: fmt.Sprintf("file has more than %d keys and tables", maxKeys)}
 	}
 	b := builder{breaks: lineBreaks(data), root: newTable(place{1, 1})}
 	if i := invalidUTF8(data); i >= 0 {
