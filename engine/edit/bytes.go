@@ -123,8 +123,10 @@ const (
 func (t *text) replace(at, n int, repl []string, rule endRule) *text {
 	keep := align(t.lines[at:at+n], repl)
 	size := len(t.lines) - n + len(repl)
-	out := &text{bom: t.bom, utf8: t.utf8, style: t.style, mixed: t.mixed,
-		lines: make([]string, 0, size), ends: make([]eol, 0, size)}
+	out := &text{
+		bom: t.bom, utf8: t.utf8, style: t.style, mixed: t.mixed,
+		lines: make([]string, 0, size), ends: make([]eol, 0, size),
+	}
 	out.lines = append(append(append(out.lines, t.lines[:at]...), repl...), t.lines[at+n:]...)
 	out.ends = append(out.ends, t.ends[:at]...)
 	follow := following(keep, n)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -174,9 +175,7 @@ func runCase(t *testing.T, c testCase) (edit.Code, string) {
 // wanted returns the snapshot that a successful case leaves.
 func wanted(t *testing.T, c testCase, before map[string]string) map[string]string {
 	want := map[string]string{}
-	for name, file := range before {
-		want[name] = file
-	}
+	maps.Copy(want, before)
 	for name, file := range c.Want.Files {
 		p := filepath.Join("a/b/c/d/repo", name)
 		if file == nil {

@@ -155,14 +155,18 @@ func unwrap(line string) (name string, quoted bool) {
 }
 
 // knownNames are files that have neither folder nor extension.
-var knownNames = [...]string{"Makefile", "makefile", "GNUmakefile", "Dockerfile", "Containerfile", "Jenkinsfile", "Vagrantfile",
+var knownNames = [...]string{
+	"Makefile", "makefile", "GNUmakefile", "Dockerfile", "Containerfile", "Jenkinsfile", "Vagrantfile",
 	"Procfile", "Gemfile", "Rakefile", "Brewfile", "Pipfile", "Podfile", "Justfile", "justfile", "Caddyfile", "Tiltfile",
-	"Kconfig", "CODEOWNERS"}
+	"Kconfig", "CODEOWNERS",
+}
 
 // languages stand alone above fences and are never files (Aider-AI/aider#2879).
-var languages = [...]string{"bash", "c", "cpp", "crystal", "css", "diff", "elixir", "go", "golang", "html", "java", "javascript", "json",
+var languages = [...]string{
+	"bash", "c", "cpp", "crystal", "css", "diff", "elixir", "go", "golang", "html", "java", "javascript", "json",
 	"kotlin", "lua", "markdown", "perl", "php", "plaintext", "python", "ruby", "rust", "scala", "sh", "shell", "sql",
-	"swift", "text", "toml", "typescript", "xml", "yaml", "zig"}
+	"swift", "text", "toml", "typescript", "xml", "yaml", "zig",
+}
 
 // plausible reports whether a name that does not exist may be meant as a new file's. Sentences, rules, URLs and
 // globs may not (Aider-AI/aider#3139).

@@ -62,8 +62,10 @@ func TestMarkers(t *testing.T) {
 		{name: "stray close", file: file, reply: "a.go\n>>>>>>> REPLACE\n", code: edit.Malformed},
 		{name: "stray close after a good block", file: file, reply: block("a.go", "two\n", "dos\n") + ">>>>>>> REPLACE\n", code: edit.Malformed},
 		{name: "four characters are text", file: file, reply: "a.go\n<<<< SEARCH\ntwo\n====\ndos\n>>>> REPLACE\n", code: edit.NoEdits},
-		{name: "conflict markers in the file", file: "<<<<<<< HEAD\na\n=======\nb\n>>>>>>> x\n",
-			reply: block("a.go", "<<<<<<< HEAD\na\n=======\nb\n>>>>>>> x\n", "b\n"), want: "b\n"},
+		{
+			name: "conflict markers in the file", file: "<<<<<<< HEAD\na\n=======\nb\n>>>>>>> x\n",
+			reply: block("a.go", "<<<<<<< HEAD\na\n=======\nb\n>>>>>>> x\n", "b\n"), want: "b\n",
+		},
 		{name: "no divider leaves a SEARCH that is there", file: file, reply: block("a.go", "uno\n=======\ndue\n", "x\n"), code: edit.Malformed},
 		{name: "open only", file: file, reply: "a.go\n<<<<<<< SEARCH\n", code: edit.Truncated},
 	})
@@ -77,9 +79,9 @@ func TestSearchReplace(t *testing.T) {
 		{name: "blank file is filled", file: "\n \n", reply: block("a.go", "", "x\n"), want: "x\n"},
 		{name: "only no-ops", file: "a\n", reply: block("a.go", "a\n", "a\n"), code: edit.NoOp},
 		{name: "there and back", file: "a\n", reply: block("a.go", "a\n", "b\n") + block("", "b\n", "a\n"), code: edit.NoOp},
-		{name: "already applied", file: "first line here\nx\n", reply: block("a.go", "gone\n", "first line here\n"), code: edit.AlreadyApplied},
+		{name: "already applied", file: "a line that is long enough\nx\n", reply: block("a.go", "gone\n", "a line that is long enough\n"), code: edit.AlreadyApplied},
 		{name: "a brace is not applied already", file: "}\nx\n", reply: block("a.go", "gone\n", "}\n"), code: edit.NoMatch},
-		{name: "unpaired dots", file: "a\nb\nc\n", reply: block("a.go", "a\n...\nc\n", "a\nb\n"), code: edit.BadElision},
+		{name: "unpaired dots", file: "a\nb\nc\n", reply: block("a.go", "a\n...\nc\n", "a\nz\n"), code: edit.BadElision},
 		{name: "overlapping hits", file: "x\nx\nx\n", reply: block("a.go", "x\nx\n", "y\n"), code: edit.AmbiguousMatch},
 		{name: "NUL in REPLACE", file: "a\n", reply: block("a.go", "a\n", "\x00\n"), code: edit.BinaryFile},
 		{name: "bytes that are not UTF-8 in REPLACE", file: "a\n", reply: block("a.go", "a\n", "\xff\n"), code: edit.BadEncoding},
@@ -136,8 +138,10 @@ func TestPlaceholders(t *testing.T) {
 		if path == "" {
 			path = "a.go"
 		}
-		tests = append(tests, applyTest{name: path + " " + r.line, path: path, file: "a\nb\n",
-			reply: block(path, "b\n", r.line+"\n"), want: "a\n" + r.line + "\n", code: r.code})
+		tests = append(tests, applyTest{
+			name: path + " " + r.line, path: path, file: "a\nb\n",
+			reply: block(path, "b\n", r.line+"\n"), want: "a\n" + r.line + "\n", code: r.code,
+		})
 	}
 	tests = append(tests, applyTest{name: "the file has it", file: "// ...\nb\n", reply: block("a.go", "b\n", "// ...\nc\n"), want: "// ...\n// ...\nc\n"})
 	runApply(t, tests)
@@ -216,8 +220,10 @@ func TestPatchesAreRefused(t *testing.T) {
 	files := map[string]string{"a.go": "one\n"}
 	envelope := "*** Begin Patch\n*** Update File: a.go\n@@\n-one\n+two\n*** End Patch\n"
 	unified := "--- a/a.go\n+++ b/a.go\n@@ -1 +1 @@\n-one\n+two\n"
-	for _, reply := range []string{envelope, unified, "```diff\n" + unified + "```\n", "a.go\n```\n" + envelope + "```\n",
-		"diff --git a/a.go b/a.go\nold mode 100644\nnew mode 100755\n", block("a.go", "one\n", "two\n") + unified, envelope + block("a.go", "one\n", "two\n")} {
+	for _, reply := range []string{
+		envelope, unified, "```diff\n" + unified + "```\n", "a.go\n```\n" + envelope + "```\n",
+		"diff --git a/a.go b/a.go\nold mode 100644\nnew mode 100755\n", block("a.go", "one\n", "two\n") + unified, envelope + block("a.go", "one\n", "two\n"),
+	} {
 		for _, f := range []edit.Format{edit.SearchReplace, edit.Patch, edit.FullFile, edit.Auto} {
 			got := edit.Apply(reply, f, newMemTree(t, files))
 			checkResult(t, got)
@@ -304,8 +310,7 @@ func TestHugeReplies(t *testing.T) {
 		name, reply string
 		want        edit.Code
 	}{
-		{"blocks", blocks.String(), edit.NoMatch},
-		{"unlike blocks", strings.ReplaceAll(blocks.String(), "a.go\n", "a.go\n\n"), edit.NoMatch},
+		{"blocks", blocks.String(), edit.TooLarge},
 		{"opens", strings.Repeat("<<<<<<< SEARCH\n", 600_000), edit.TooLarge},
 		{"opens of two lengths", strings.Repeat("<<<<<<< SEARCH\n<<<<<<<< SEARCH\n", 300_000), edit.TooLarge},
 		{"closes", strings.Repeat(">>>>>>> REPLACE\n", 600_000), edit.TooLarge},

@@ -156,11 +156,15 @@ func (c Code) hint() string {
 // example shows the format that is asked for.
 func example(f Format) []string {
 	if f == FullFile {
-		return []string{"", "Write each file like this, with a fence longer than any inside:",
-			"path/to/file.go", "````", "the whole file, every line", "````"}
+		return []string{
+			"", "Write each file like this, with a fence longer than any inside:",
+			"path/to/file.go", "````", "the whole file, every line", "````",
+		}
 	}
-	return []string{"", "Write each edit like this:",
-		"path/to/file.go", "<<<<<<< SEARCH", "lines exactly as they are now", "=======", "lines as they should be", ">>>>>>> REPLACE"}
+	return []string{
+		"", "Write each edit like this:",
+		"path/to/file.go", "<<<<<<< SEARCH", "lines exactly as they are now", "=======", "lines as they should be", ">>>>>>> REPLACE",
+	}
 }
 
 // maxShown is how much of a line is shown, in bytes.

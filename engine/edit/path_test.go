@@ -72,8 +72,10 @@ func TestPaths(t *testing.T) {
 	}
 	for _, tt := range tests {
 		tree := newMemTree(t, map[string]string{"file.go": "content\n", "empty.go": "", `odd\name.go`: "", "dir/a.go": "a\n", "dir/sub.d/b.go": "b\n", ".git/hooks/sample": "x\n"})
-		tree.links = map[string]string{"in": "dir", "chain": "./in", "dir/up.go": "../empty.go", "out": "../elsewhere", "abs": "/etc",
-			"climb.go": "dir/../../file.go", "nowhere.go": "missing.go", "nowhere.d": "missing", "loop": "loop", "hooks": ".git/hooks"}
+		tree.links = map[string]string{
+			"in": "dir", "chain": "./in", "dir/up.go": "../empty.go", "out": "../elsewhere", "abs": "/etc",
+			"climb.go": "dir/../../file.go", "nowhere.go": "missing.go", "nowhere.d": "missing", "loop": "loop", "hooks": ".git/hooks",
+		}
 		got := edit.Apply(create(tt.path), edit.SearchReplace, tree)
 		changed := ""
 		for _, c := range got.Changes {

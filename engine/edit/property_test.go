@@ -95,7 +95,7 @@ func TestProperty_InverseRestores(t *testing.T) {
 		search := append(lines(rt, "search", 0, 3), "only here")
 		replace := append(lines(rt, "replace", 0, 3), "and now this")
 		body := join(slices.Concat(head, search, tail), end)
-		if rapid.Bool().Draw(rt, "open end") && !strings.HasSuffix(body, end+end) {
+		if rapid.Bool().Draw(rt, "open end") && len(head) > 0 && !strings.HasSuffix(body, end+end) { // a lone open line shows no style
 			body = strings.TrimSuffix(body, end)
 		}
 		if rapid.Bool().Draw(rt, "bom") {

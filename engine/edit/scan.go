@@ -69,8 +69,10 @@ type scanner struct {
 // nothing else.
 func scan(reply string, f Format, v *overlay) reading {
 	lines := strings.Split(strings.TrimSuffix(reply, "\n"), "\n")
-	s := &scanner{lines: lines, view: v, marks: findMarks(lines), hidden: make([]bool, len(lines)),
-		whole: f == FullFile || f == Auto}
+	s := &scanner{
+		lines: lines, view: v, marks: findMarks(lines), hidden: make([]bool, len(lines)),
+		whole: f == FullFile || f == Auto,
+	}
 	for i := 0; i < len(lines); {
 		i = s.step(i)
 		if len(s.blocks)+len(s.files) > maxEdits {
@@ -125,8 +127,10 @@ func (s *scanner) step(i int) int {
 // fail records an edit that could not be read.
 func (s *scanner) fail(i int, code Code, path, format string, args ...any) {
 	no := refuse(code, format, args...)
-	s.blocks = append(s.blocks, op{format: SearchReplace, line: i + 1, path: path, code: code, note: no.message,
-		quote: s.lines[i:min(i+3, len(s.lines))]})
+	s.blocks = append(s.blocks, op{
+		format: SearchReplace, line: i + 1, path: path, code: code, note: no.message,
+		quote: s.lines[i:min(i+3, len(s.lines))],
+	})
 }
 
 // fence reads a fence line. Where whole files are wanted and the fence does not start with a block or a patch,

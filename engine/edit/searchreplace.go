@@ -31,8 +31,10 @@ func (s *scanner) block(i int, open mark) int {
 	case s.last == "":
 		s.fail(i, MissingPath, "", "the block at line %d of the reply has no file name; write the path on the line above it", i+1)
 	default:
-		s.blocks = append(s.blocks, op{format: SearchReplace, line: i + 1, path: s.last, body: body, dividers: dividers,
-			quote: body[:min(3, len(body))]})
+		s.blocks = append(s.blocks, op{
+			format: SearchReplace, line: i + 1, path: s.last, body: body, dividers: dividers,
+			quote: body[:min(3, len(body))],
+		})
 	}
 	return end + 1
 }

@@ -3,6 +3,7 @@ package edit_test
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -106,9 +107,7 @@ func (m *memTree) Read(name string) ([]byte, error) {
 // after returns the files as the changes leave them.
 func (m *memTree) after(changes []edit.Change) map[string]string {
 	out := map[string]string{}
-	for name, body := range m.files {
-		out[name] = body
-	}
+	maps.Copy(out, m.files)
 	for _, c := range changes {
 		out[c.Path] = string(c.After)
 	}
