@@ -126,6 +126,9 @@ func (d *demo) open(ctx context.Context) (*shop, error) {
 	home := filepath.Join(d.dir, "home")
 	w := *d.w
 	w.repoDir, w.configFile = d.repo, ""
+	if w.json {
+		w.set = append([]string{"log.level=warn"}, w.set...)
+	}
 	w.Env = append(append([]string{}, w.Env...), "HOB_HOME="+home)
 	s, err := w.found(ctx)
 	if err != nil {

@@ -5,7 +5,11 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
+	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/lmittmann/tint"
@@ -16,14 +20,14 @@ import (
 	"hob/journal/redact"
 )
 
-// newLog makes the log on standard error: coloured on a terminal, plain elsewhere,
-// JSON when asked. Held secrets are masked in every form of it.
+// newLog makes the log on standard error: coloured on a terminal, JSON in systemd's
+// journal or when asked, plain lines elsewhere. Held secrets are masked in every form.
 func newLog(w *world, c configs.Log, held *redact.Set) *slog.Logger {
 	level := slog.LevelInfo
 	if err := level.UnmarshalText([]byte(c.Level)); err != nil {
 		level = slog.LevelInfo // the config has been checked; info is its default
 	}
-	if c.Format == "json" {
+	if c.Format == "json" || c.Format == "auto" && w.getenv("JOURNAL_STREAM") != "" { // systemd.exec(5)
 		return slog.New(masking{slog.NewJSONHandler(w.Err, &slog.HandlerOptions{Level: level}), held})
 	}
 	opt := &tint.Options{Level: level, NoColor: !w.colour(), TimeFormat: time.TimeOnly}
@@ -102,9 +106,35 @@ func (m masking) text(s string) string {
 // logEntry says a journalled event again in the log: same kind, same fields. What
 // happened is recorded once and can't differ between the two.
 func logEntry(log *slog.Logger, en journal.Entry) {
+	log.LogAttrs(context.Background(), slog.LevelInfo, en.Kind, gist(en)...)
+}
+
+// gist is what a person wants to see of an event: its plain fields, in the order of
+// their names, without digests and what is 0, with object ids cut.
+func gist(en journal.Entry) []slog.Attr {
 	var fields map[string]any
 	if json.Unmarshal(en.Body, &fields) != nil {
-		return
+		return nil
 	}
-	log.LogAttrs(context.Background(), slog.LevelInfo, en.Kind, slog.String("run", en.Run), slog.String("what", gist(en)))
+	var attrs []slog.Attr
+	for _, k := range slices.Sorted(maps.Keys(fields)) {
+		switch v := fields[k].(type) {
+		case string:
+			if v != "" && !strings.HasSuffix(k, "digest") && !strings.HasSuffix(k, "_hash") {
+				attrs = append(attrs, slog.String(k, oid.ReplaceAllString(v, "$1")))
+			}
+		case float64:
+			if v != 0 {
+				attrs = append(attrs, slog.Int64(k, int64(v)))
+			}
+		case bool:
+			if v {
+				attrs = append(attrs, slog.Bool(k, v))
+			}
+		}
+	}
+	return attrs
 }
+
+// oid matches object ids and other long hexadecimal names.
+var oid = regexp.MustCompile(`\b([0-9a-f]{12})[0-9a-f]{28,}\b`)

@@ -54,7 +54,7 @@ func newRoot(w *world) *cobra.Command {
 		Long:          "Hob works through a repository's TODO.md: each item is done by a language model in a\ncopy of the last commit, checked by the project's own validators, committed to an agent\nbranch and pushed for review. Your work tree, index and branches are never touched.",
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          noArgs,
+		Args:          noSuch,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
@@ -85,7 +85,13 @@ var commands = []func(*world) *cobra.Command{
 	todoCmd, versionCmd,
 }
 
-func noArgs(cmd *cobra.Command, args []string) error { return exactly(0)(cmd, args) }
+// noSuch refuses what is no command of this one.
+func noSuch(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return &usageError{cmd, fmt.Errorf("unknown command %q", args[0])}
+	}
+	return nil
+}
 
 func exactly(n int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
@@ -100,12 +106,7 @@ func exactly(n int) cobra.PositionalArgs {
 func group(id, use, short string, subs ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{
 		Use: use, Short: short, GroupID: id,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return &usageError{cmd, fmt.Errorf("%s has no command %q", cmd.CommandPath(), args[0])}
-			}
-			return nil
-		},
+		Args: noSuch,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	c.AddCommand(subs...)

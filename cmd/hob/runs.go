@@ -1,11 +1,8 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"sort"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -139,31 +136,4 @@ func (w *world) printVerified(run string, r journal.Report) {
 	for _, f := range r.Findings {
 		w.printf("    %s\n", plain(fmt.Sprint(f)))
 	}
-}
-
-// gist is an event's body in one line: its plain fields, sorted by name.
-func gist(en journal.Entry) string {
-	var fields map[string]any
-	if json.Unmarshal(en.Body, &fields) != nil {
-		return ""
-	}
-	var parts []string
-	for k, v := range fields {
-		switch v := v.(type) {
-		case string:
-			if v != "" {
-				parts = append(parts, k+"="+v)
-			}
-		case float64:
-			if v != 0 {
-				parts = append(parts, fmt.Sprintf("%s=%.0f", k, v))
-			}
-		case bool:
-			if v {
-				parts = append(parts, k)
-			}
-		}
-	}
-	sort.Strings(parts)
-	return strings.Join(parts, " ")
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"strings"
 	"time"
@@ -107,6 +108,15 @@ func (s *site) printTask(t task.Task) error {
 
 func (w *world) printEntries(entries []journal.Entry) {
 	for _, en := range entries {
-		w.printf("%s  %-20s %s\n", en.At.Local().Format(time.TimeOnly), en.Kind, shorten(gist(en), 110))
+		w.printf("%s  %-20s %s\n", en.At.Local().Format(time.TimeOnly), en.Kind, shorten(words(gist(en)), 110))
 	}
+}
+
+// words writes attributes as key=value.
+func words(attrs []slog.Attr) string {
+	parts := make([]string, 0, len(attrs))
+	for _, a := range attrs {
+		parts = append(parts, a.String())
+	}
+	return strings.Join(parts, " ")
 }

@@ -85,12 +85,9 @@ func (w *world) printTodo(doc todo.Doc) {
 		if it.Done {
 			box = "[x]"
 		}
-		w.printf("%4d  %s  %*s%s  %s\n", it.Line, it.ID, 2*it.Depth, "", box, plain(it.Text))
+		w.printf("%4d  %s  %*s%s %s\n", it.Line, it.ID, 2*it.Depth, "", box, plain(it.Text))
 		if it.Blocked != "" {
 			w.printf("      %s: %s\n", it.Blocked, plain(it.Why))
-		}
-		for _, d := range it.Diagnostics {
-			w.printf("      %s\n", plain(d))
 		}
 	}
 	for _, d := range doc.Diagnostics {
