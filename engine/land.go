@@ -152,7 +152,7 @@ func landingID(t task.Task) string {
 func (e *Engine) publish(ctx context.Context, t task.Task, run *journal.Run) (task.Task, error) {
 	remote := e.Config.Autonomous.GitRemote
 	ref := t.Commit + ":refs/heads/" + t.Branch
-	for _, target := range []string{repo.Here, remote} {
+	for _, target := range targetsOf(remote) {
 		if err := run.Record(journal.PushIntended{Target: target, Remote: target, Refspec: ref, New: t.Commit}); err != nil {
 			return t, err
 		}
@@ -178,6 +178,14 @@ func (e *Engine) publish(ctx context.Context, t task.Task, run *journal.Run) (ta
 		return e.Tasks.Update(t.ID, func(t *task.Task) { t.Reason, t.Message = reason, message })
 	}
 	return e.Tasks.Move(t.ID, task.Pushed, task.None, "", time.Now(), nil)
+}
+
+// targetsOf lists where a commit has to go: no remote is fine.
+func targetsOf(remote string) []string {
+	if remote == "" {
+		return []string{repo.Here}
+	}
+	return []string{repo.Here, remote}
 }
 
 // pushReasons is why a target doesn't hold the commit; states that are not here do.

@@ -10,6 +10,7 @@ import (
 	"hob/engine/task"
 	"hob/engine/todo"
 	"hob/journal"
+	"hob/repo"
 )
 
 // todoFacts is the last good reading of the TODO file. Sweeps write it while an
@@ -130,20 +131,23 @@ func (e *Engine) unblock() error {
 // remember settles tasks that were never worked but whose commit is on the branch:
 // the state folder may be lost, what landed is never done twice.
 func (e *Engine) remember(ctx context.Context) error {
+	known := map[string]map[string]repo.Landing{} // by branch, then by item
 	for _, t := range e.Tasks.List() {
 		if t.State != task.Queued || len(t.Runs) > 0 {
 			continue
 		}
 		branch := branchOf(e.Config.Autonomous.GitBranch, t.ID)
-		landed, err := e.Repo.Landed(ctx, branch)
-		if err != nil {
-			return err
+		if _, ok := known[branch]; !ok {
+			var err error
+			if known[branch], err = e.landed(ctx, branch); err != nil {
+				return err
+			}
 		}
-		l, ok := landed[landingID(t)]
+		l, ok := known[branch][landingID(t)]
 		if !ok {
 			continue
 		}
-		_, err = e.Tasks.Move(t.ID, task.Accepted, task.None, "it is on "+branch+" already", time.Now(), func(t *task.Task) {
+		_, err := e.Tasks.Move(t.ID, task.Accepted, task.None, "it is on "+branch+" already", time.Now(), func(t *task.Task) {
 			t.Commit, t.Branch = l.Commit, branch
 		})
 		if err != nil {
@@ -151,6 +155,18 @@ func (e *Engine) remember(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// landed finds the items that have a commit on a branch, or on the base it would
+// start from, after a look at the user's repository and the remote. What keeps it
+// from looking is for the attempt to say.
+func (e *Engine) landed(ctx context.Context, branch string) (map[string]repo.Landing, error) {
+	base, err := e.Repo.Base(ctx, e.Config.Git.Base, branch)
+	if err != nil {
+		e.Log.Debug("landed", "branch", branch, "err", err)
+		return nil, nil
+	}
+	return e.Repo.Landed(ctx, base.OID)
 }
 
 func (e *Engine) tellChanges(c task.Changes) {
