@@ -180,8 +180,11 @@ func TestAccessors(t *testing.T) {
 		it.Depends(), it.Run(), it.After().UTC(), it.Every(), it.Base(), it.Tests(), it.Split(), it.Blocked,
 	}
 	want := []any{
-		0, int64(2_500_000), true, 7, 2, 36 * time.Hour, "m", []string{"v", "w"}, []string{"a/**"},
-		[]string{"k"}, "x", time.Date(2026, 12, 1, 7, 0, 0, 0, time.UTC), "@daily", "b", "edit", true, "",
+		0, int64(2_500_000), true, 7, 2, 36 * time.Hour, "m",
+		[]string{"v", "w"},
+		[]string{"a/**"},
+		[]string{"k"},
+		"x", time.Date(2026, 12, 1, 7, 0, 0, 0, time.UTC), "@daily", "b", "edit", true, "",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("accessors (-want +got):\n%s", diff)

@@ -2,6 +2,7 @@ package todo
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -13,13 +14,16 @@ func link(items []Item) {
 	}
 	edges := make([][]int, len(items))
 	for i := range items {
+		missing := ""
 		for _, id := range items[i].Depends() {
-			target, ok := byID[id]
-			if !ok {
-				items[i].block(BadAttr, fmt.Sprintf("depends on %s, which is no item of this file", quote(id)))
-				continue
+			if target, ok := byID[id]; ok {
+				edges[i] = append(edges[i], target)
+			} else if missing == "" {
+				missing = id
 			}
-			edges[i] = append(edges[i], target)
+		}
+		if missing != "" {
+			items[i].block(BadAttr, fmt.Sprintf("depends on %s, which is no item of this file", quote(missing)))
 		}
 	}
 	for _, ring := range rings(edges) {
@@ -90,19 +94,10 @@ func rings(edges [][]int) [][]int {
 			for _, w := range ring {
 				onStack[w] = false
 			}
-			if len(ring) > 1 || pointsTo(edges[v], v) {
+			if len(ring) > 1 || slices.Contains(edges[v], v) {
 				found = append(found, ring)
 			}
 		}
 	}
 	return found
-}
-
-func pointsTo(edges []int, node int) bool {
-	for _, w := range edges {
-		if w == node {
-			return true
-		}
-	}
-	return false
 }

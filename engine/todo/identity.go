@@ -7,8 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash"
+	"maps"
 	"strings"
-	"unicode/utf8"
 )
 
 // idDigits is the length of a derived id: 40 bits, short enough to type. Two
@@ -113,9 +113,7 @@ func hashContents(items []Item, refused [][]string) {
 	for i := len(items) - 1; i >= 0; i-- {
 		it := &items[i]
 		attrs := make(map[string]any, len(it.Attrs)+1)
-		for k, v := range it.Attrs {
-			attrs[k] = v
-		}
+		maps.Copy(attrs, it.Attrs)
 		if len(refused[i]) > 0 {
 			attrs["!"] = refused[i]
 		}
@@ -145,7 +143,7 @@ func digestJSON(v any) string {
 func words(text string) map[string]bool {
 	set := map[string]bool{}
 	for w := range strings.FieldsSeq(normalise(text)) {
-		if w = strings.Trim(w, ".,;:!?()[]{}\"'"); w != "" && utf8.ValidString(w) {
+		if w = strings.Trim(w, ".,;:!?()[]{}\"'"); w != "" {
 			set[w] = true
 		}
 	}

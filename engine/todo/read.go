@@ -376,18 +376,19 @@ func (r *reader) finish() []Item {
 // blocks the item.
 func (r *reader) settle(index int, settings []setting) {
 	it := &r.items[index]
-	seen := map[string]bool{}
+	seen := map[string]int{}
 	for _, s := range settings {
 		parse, known := keys[s.key]
 		if !known {
 			r.refuse(index, s.key, "is no key of an item")
 			continue
 		}
-		if seen[s.key] {
-			r.note(index, codeAttrRepeated, fmt.Sprintf("%s is set twice; the first counts", s.key))
+		if seen[s.key]++; seen[s.key] == 2 {
+			r.note(index, codeAttrRepeated, s.key+" is set more than once; the first counts")
+		}
+		if seen[s.key] > 1 {
 			continue
 		}
-		seen[s.key] = true
 		value, problem := parse(s.value)
 		if problem != "" {
 			r.refuse(index, s.key+"="+s.value, problem)
@@ -413,13 +414,21 @@ func (r *reader) noteLine(line int, code, message string) {
 	r.notes = append(r.notes, Diagnostic{Line: line, Code: code, Message: message})
 }
 
+// maxWhy is where the reasons of one item are cut short, in bytes: a line can
+// hold half a million unknown dependencies.
+const maxWhy = 500
+
 // block sets Blocked, unless something else already did, and adds to Why.
 func (it *Item) block(reason, why string) {
 	if it.Blocked == "" {
 		it.Blocked = reason
 	}
-	if it.Why != "" {
-		it.Why += "; "
+	switch {
+	case it.Why == "":
+		it.Why = why
+	case len(it.Why)+len(why) < maxWhy:
+		it.Why += "; " + why
+	case !strings.HasSuffix(it.Why, "; …"):
+		it.Why += "; …"
 	}
-	it.Why += why
 }
