@@ -215,3 +215,38 @@ func TestServerRefuses(t *testing.T) {
 		t.Errorf("GET /v1/models = %d, want 404", resp.StatusCode)
 	}
 }
+
+// A server can be told where in the prompt the item's text stands.
+func TestServerFindsTheItem(t *testing.T) {
+	script, err := model.NewScript([]byte(`
+[[item]]
+match = "^b$"
+[[item.step]]
+text = "first of b"
+[[item.step]]
+text = "second of b"
+[[item]]
+match = "^a$"
+[[item.step]]
+text = "first of a"
+`), model.Info{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := func(ms []model.Message) string { return ms[len(ms)-1].Text }
+	p := overServer(t, script, wiretest.Options{Text: last})
+	var got []string
+	for _, item := range []string{"b", "a", "b"} {
+		reply, err := model.Collect(t.Context(), p, model.Request{Messages: []model.Message{
+			{Role: model.User, Text: "house rules about b"},
+			{Role: model.User, Text: item},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, reply.Text)
+	}
+	if diff := cmp.Diff([]string{"first of b", "first of a", "second of b"}, got); diff != "" {
+		t.Errorf("replies (-want +got):\n%s", diff)
+	}
+}

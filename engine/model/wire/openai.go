@@ -16,9 +16,9 @@ import (
 
 const openAIBase = "https://api.openai.com/v1"
 
-// maxReply bounds all events of one turn: a model stuck in a loop is stopped by
-// its output limit, a hostile server by this.
-const maxReply = 64 << 20
+// maxReply bounds what one turn keeps, about two million tokens: a model stuck in
+// a loop is stopped by its output limit, a hostile server by this.
+const maxReply = 8 << 20
 
 // openAI speaks streamed chat completions (platform.openai.com/docs/api-reference/chat).
 type openAI struct {
@@ -105,7 +105,7 @@ type turn struct {
 	prefix string // of the ids of calls that the server gave none
 	calls  []*partial
 	stop   string
-	size   int
+	size   int // bytes of text, thought and arguments
 	done   bool
 }
 
@@ -119,9 +119,6 @@ type partial struct {
 // take returns what the caller may know after ev.
 func (t *turn) take(ev event) ([]model.Event, error) {
 	data := bytes.TrimSpace(ev.data)
-	if t.size += len(data); t.size > maxReply {
-		return nil, t.fail(model.Unusable, errors.New("the reply is longer than 64 MiB"))
-	}
 	switch {
 	case string(data) == "[DONE]":
 		t.done = true
@@ -158,16 +155,22 @@ func (t *turn) add(c chunk) ([]model.Event, error) {
 			continue // hob asks for one
 		}
 		d := choice.Delta
-		if thought := d.ReasoningContent + d.Reasoning; thought != "" {
+		thought := d.ReasoningContent + d.Reasoning
+		if thought != "" {
 			out = append(out, model.Event{Reasoning: thought})
 		}
 		if d.Content != "" {
 			out = append(out, model.Event{Text: d.Content})
 		}
+		t.size += len(thought) + len(d.Content)
 		for _, f := range d.ToolCalls {
+			t.size += len(f.Function.Arguments)
 			if err := t.join(f); err != nil {
 				return out, err
 			}
+		}
+		if t.size > maxReply {
+			return out, t.fail(model.Unusable, errors.New("the reply is longer than 8 MiB"))
 		}
 		switch {
 		case d.Refusal != "":

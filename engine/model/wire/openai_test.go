@@ -92,7 +92,8 @@ func TestReplies(t *testing.T) {
 				fragments(`{"index":1,"id":"b","type":"function","function":{"name":"list","arguments":"{\"d"}}`),
 				fragments(`{"index":0,"function":{"arguments":"{\"p\":"}},{"index":1,"function":{"arguments":"\":1}"}}`),
 				fragments(`{"index":0,"function":{"arguments":"\"x\"}"}}`),
-				stop("tool_calls"), usage, end),
+				stop("tool_calls"), usage, end,
+			),
 			calls(model.Call{ID: "a", Name: "read", Args: args(`{"p":"x"}`)}, model.Call{ID: "b", Name: "list", Args: args(`{"d":1}`)}),
 		},
 		{
@@ -100,7 +101,8 @@ func TestReplies(t *testing.T) {
 			events(
 				fragments(`{"index":0,"id":"a","function":{"name":"read","arguments":"{}"}}`),
 				fragments(`{"index":0,"id":"b","function":{"name":"list","arguments":"{}"}}`),
-				stop("stop"), usage, end),
+				stop("stop"), usage, end,
+			),
 			calls(model.Call{ID: "a", Name: "read", Args: args(`{}`)}, model.Call{ID: "b", Name: "list", Args: args(`{}`)}),
 		},
 		{
@@ -109,7 +111,8 @@ func TestReplies(t *testing.T) {
 				fragments(`{"id":"a","function":{"name":"read","arguments":"{"}}`),
 				fragments(`{"id":"a","function":{"name":"read","arguments":"}"}}`),
 				fragments(`{"id":"b","function":{"name":"list","arguments":"{}"}}`),
-				stop("tool_calls"), usage, end),
+				stop("tool_calls"), usage, end,
+			),
 			calls(model.Call{ID: "a", Name: "read", Args: args(`{}`)}, model.Call{ID: "b", Name: "list", Args: args(`{}`)}),
 		},
 		{
@@ -134,6 +137,7 @@ func TestReplies(t *testing.T) {
 		{"no blank line after the end", events(say("a"), usage) + "data: [DONE]", model.Reply{Text: "a", Usage: ten, Stop: "stop"}},
 		{"blank beginning, empty data", "\n\n\ndata:\n\n" + events(say("a"), usage, end), model.Reply{Text: "a", Usage: ten, Stop: "stop"}},
 		{"event over two lines", "data: {\"choices\":[{\"delta\":\ndata: {\"content\":\"a\"}}]}\n\n" + events(usage, end), model.Reply{Text: "a", Usage: ten, Stop: "stop"}},
+		{"byte order mark", "\ufeff" + events(say("a"), usage, end), model.Reply{Text: "a", Usage: ten, Stop: "stop"}},
 		{"what follows the end", events(say("a"), usage, end, say("b"), `{"error":{}}`), model.Reply{Text: "a", Usage: ten, Stop: "stop"}},
 	}
 	for _, tt := range tests {
@@ -176,9 +180,9 @@ func TestFailuresInsideAStream(t *testing.T) {
 		{"error event", "event: error\ndata: {\"type\":\"server_error\",\"message\":\"oops\"}\n\n", model.StreamError, "oops"},
 		{"llama.cpp's error field", `error: {"code":500,"message":"oops","type":"server_error"}` + "\n\n", model.Server, "oops"},
 		{"error as a finish reason", events(say("a"), stop("error"), end), model.StreamError, ""},
-		{"too many calls", events(strings.Repeat(fragments(`{"index":0},`+strings.TrimSuffix(manyCalls(200), ",")), 1)), model.Unusable, ""},
-		{"an endless line", "data: " + strings.Repeat("x", 9<<20), model.Unusable, ""},
-		{"an endless reply", strings.Repeat(events(say(strings.Repeat("x", 1<<20))), 65), model.Unusable, ""},
+		{"too many calls", events(fragments(manyCalls(200))), model.Unusable, ""},
+		{"an endless line", "data: " + strings.Repeat("x", 5<<20), model.Unusable, ""},
+		{"an endless reply", strings.Repeat(events(say(strings.Repeat("x", 1<<20))), 9), model.Unusable, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -192,11 +196,11 @@ func TestFailuresInsideAStream(t *testing.T) {
 }
 
 func manyCalls(n int) string {
-	var b strings.Builder
-	for i := range n {
-		fmt.Fprintf(&b, `{"index":%d,"id":"%d"},`, i+1, i)
+	calls := make([]string, n)
+	for i := range calls {
+		calls[i] = fmt.Sprintf(`{"index":%d}`, i)
 	}
-	return b.String()
+	return strings.Join(calls, ",")
 }
 
 func TestRefusals(t *testing.T) {

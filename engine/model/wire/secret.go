@@ -40,7 +40,7 @@ func Secret(ref string, getenv func(string) string) (string, error) {
 		err = errors.New("this kind is not available yet")
 	default:
 		// Not quoted: somebody may have written the key itself.
-		return "", fmt.Errorf("%w: secret_ref must begin with env: or file:", ErrSecret)
+		return "", fmt.Errorf("%w: secret_ref is neither env:NAME nor file:/path", ErrSecret)
 	}
 	if err == nil && value == "" {
 		err = errors.New("is not set or empty")

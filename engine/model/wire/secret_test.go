@@ -52,8 +52,8 @@ func TestSecret(t *testing.T) {
 		{"file, a pipe nobody writes to", "file:" + pipe, "", "file:" + pipe + ": is no regular file"},
 		{"file, relative", "file:key", "", "file:key: the path must be absolute"},
 		{"later", "keyring:hob", "", "keyring:hob: this kind is not available yet"},
-		{"the key itself", key, "", "secret_ref must begin with env: or file:"},
-		{"the key itself with a colon", key + ":x", "", "secret_ref must begin with env: or file:"},
+		{"the key itself", key, "", "secret_ref is neither env:NAME nor file:/path"},
+		{"the key itself with a colon", key + ":x", "", "secret_ref is neither env:NAME nor file:/path"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -8,10 +8,10 @@ import (
 )
 
 // maxEvent bounds one event. The longest honest one is a whole file in one piece.
-const maxEvent = 8 << 20
+const maxEvent = 4 << 20
 
 var (
-	errLongEvent = errors.New("an event is longer than 8 MiB")
+	errLongEvent = errors.New("an event is longer than 4 MiB")
 	errNotEvents = errors.New("the body is not an event stream")
 )
 
@@ -27,14 +27,18 @@ type reader struct {
 	checked bool
 	data    []byte
 	text    []byte
-	size    int  // of the event so far, comments not counted
+	size    int  // of the event so far
 	afterCR bool // the last line ended with CR, so an LF belongs to it
 }
 
 func newReader(r io.Reader) *reader { return &reader{r: bufio.NewReader(r)} }
 
-// check looks at the first byte once. It returns errNotEvents when the body begins as HTML or JSON does. Its
-// content type isn't asked: servers are wrong about it in both directions.
+// bom is the byte order mark that may stand before the first event.
+const bom = "\ufeff"
+
+// check looks at the first byte, once. It returns errNotEvents when the body
+// begins as HTML or JSON does. Its content type isn't asked: servers are wrong
+// about it in both directions.
 func (r *reader) check() error {
 	for !r.checked {
 		first, err := r.r.Peek(1)
@@ -46,6 +50,11 @@ func (r *reader) check() error {
 			return errNotEvents
 		case ' ', '\t', '\r', '\n':
 			_, _ = r.r.Discard(1) // it was peeked at
+		case bom[0]:
+			if first, _ := r.r.Peek(len(bom)); string(first) != bom {
+				return errNotEvents
+			}
+			_, _ = r.r.Discard(len(bom))
 		default:
 			r.checked = true
 		}
@@ -98,26 +107,46 @@ func (r *reader) next() (event, error) {
 func (r *reader) line() ([]byte, error) {
 	r.text = r.text[:0]
 	for {
-		c, err := r.r.ReadByte()
+		first, err := r.r.Peek(1) // waits for at least one byte
 		switch {
 		case errors.Is(err, io.EOF) && len(r.text) > 0:
 			return r.text, nil
 		case err != nil:
 			return nil, err
 		}
-		skip := c == '\n' && r.afterCR
-		r.afterCR = c == '\r'
-		switch {
-		case skip:
-		case c == '\n' || c == '\r':
+		if r.afterCR && first[0] == '\n' {
+			_, _ = r.r.Discard(1)
+			r.afterCR = false
+			continue
+		}
+		part, _ := r.r.Peek(r.r.Buffered())
+		end := bytes.IndexAny(part, "\r\n")
+		r.afterCR = end >= 0 && part[end] == '\r'
+		if end >= 0 {
+			part = part[:end]
+		}
+		if err := r.keep(part); err != nil {
+			return nil, err
+		}
+		_, _ = r.r.Discard(len(part))
+		if end >= 0 {
+			_, _ = r.r.Discard(1)
 			return r.text, nil
-		case r.size == maxEvent:
-			return nil, errLongEvent
-		default:
-			r.text = append(r.text, c)
-			if r.text[0] != ':' {
-				r.size++
-			}
 		}
 	}
+}
+
+// keep adds part to the line. Of a comment the colon is enough: nobody reads it,
+// and comments may come for hours within one event.
+func (r *reader) keep(part []byte) error {
+	if len(r.text) == 0 && bytes.HasPrefix(part, []byte(":")) {
+		part = part[:1]
+	} else if bytes.HasPrefix(r.text, []byte(":")) {
+		part = nil
+	}
+	if r.size += len(part); r.size > maxEvent {
+		return errLongEvent
+	}
+	r.text = append(r.text, part...)
+	return nil
 }

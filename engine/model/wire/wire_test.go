@@ -2,11 +2,18 @@ package wire_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
+	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"hob/configs"
 	"hob/engine/model"
@@ -151,26 +158,38 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 }
 
 func TestUnreachable(t *testing.T) {
-	server := httptest.NewServer(http.NotFoundHandler())
-	url := server.URL
-	server.Close()
 	tests := []struct {
-		name, base string
-		class      model.Class
+		name  string
+		err   error
+		class model.Class
 	}{
-		{"nobody listens", url, model.Connect},
-		{"no such name", "https://nobody.invalid", model.DNS},
+		{"no such name", &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", IsNotFound: true}}, model.DNS},
+		{"dial timed out", &net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}, model.Connect},
+		{"reset", &net.OpError{Op: "read", Err: os.NewSyscallError("read", syscall.ECONNRESET)}, model.ConnReset},
+		{"closed", io.EOF, model.ConnReset},
+		{"closed in the headers", fmt.Errorf("read headers: %w", io.ErrUnexpectedEOF), model.ConnReset},
+		{"alert", &net.OpError{Op: "remote error", Err: tls.AlertError(40)}, model.TLS},
+		{"no TLS there", tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}, model.TLS},
+		{"something else", errors.New("connection refused"), model.Unknown},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Setenv("NO_PROXY", "*")
-			p := dial(t, configs.Model{Provider: "openai-compat", Model: "m", BaseURL: tt.base})
+			p := over(t, func(*http.Request) (*http.Response, error) { return nil, tt.err })
 			_, err := model.Collect(t.Context(), p, hello)
-			if e := failure(t, err); e.Class != tt.class {
-				t.Errorf("error = %v, want class %s", e, tt.class)
+			if e := failure(t, err); e.Class != tt.class || !errors.Is(e, tt.err) {
+				t.Errorf("error = %v, want class %s because of %v", e, tt.class, tt.err)
 			}
 		})
 	}
+	t.Run("nobody listens", func(t *testing.T) {
+		server := httptest.NewServer(http.NotFoundHandler())
+		server.Close()
+		p := dial(t, configs.Model{Provider: "openai-compat", Model: "m", BaseURL: server.URL})
+		_, err := model.Collect(t.Context(), p, hello)
+		if e := failure(t, err); e.Class != model.Connect {
+			t.Errorf("error = %v, want class connect", e)
+		}
+	})
 }
 
 func TestAnUnknownCertificateIsNeverRetried(t *testing.T) {
@@ -179,7 +198,8 @@ func TestAnUnknownCertificateIsNeverRetried(t *testing.T) {
 	server.StartTLS()
 	defer server.Close()
 	p := dial(t, configs.Model{Provider: "openai-compat", Model: "m", BaseURL: server.URL})
-	_, err := model.Ask(t.Context(), p, hello, nil)
+	retried := func(e *model.Error, _ time.Duration) { t.Errorf("retried after %v", e) }
+	_, err := model.Ask(t.Context(), p, hello, retried)
 	if e := failure(t, err); e.Class != model.TLS {
 		t.Errorf("error = %v, want class tls", e)
 	}
