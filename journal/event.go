@@ -61,7 +61,7 @@ var kinds = map[string]func(json.RawMessage) (Event, error){
 	"push.intended":      decode[PushIntended],
 	"push.result":        decode[PushResult],
 	"secret.masked":      decode[SecretMasked],
-	"journal.gap":        decode[JournalGap],
+	"journal.gap":        decode[Gap],
 	"tail.recovered":     decode[TailRecovered],
 	"run.finished":       decode[RunFinished],
 	"task.queued":        decode[TaskQueued],
@@ -327,9 +327,9 @@ type SecretMasked struct {
 	Where string `json:"where"` // prompt, reply, tool, validator …
 }
 
-// JournalGap is a hole in the record. The reason writer_conflict means that
+// Gap is a hole in the record. The reason writer_conflict means that
 // somebody else wrote into the run: from AtSeq on nothing can be trusted.
-type JournalGap struct {
+type Gap struct {
 	Reason string `json:"reason"`
 	AtSeq  int    `json:"at_seq"`
 	Lost   int    `json:"lost"` // events, as far as known
@@ -342,8 +342,10 @@ type TailRecovered struct {
 	Digest string `json:"digest"`
 }
 
-// RunFinished is the last event of a run.
+// RunFinished is the last event of a run. No line follows that would fix it,
+// so it fixes itself: Check is filled in by [Run.Record].
 type RunFinished struct {
+	Check        string `json:"check"`   // hash of the line with check and prev empty
 	Outcome      string `json:"outcome"` // state of the item, or stopped
 	Reason       string `json:"reason,omitempty"`
 	Message      Ref    `json:"message,omitzero"`

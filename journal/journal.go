@@ -22,19 +22,20 @@
 //
 // # What verifying proves
 //
-// From any line on, everything before it is fixed: a changed, missing, moved
-// or added line breaks the chain, and a line has only one valid spelling. The
-// first line fixes the run's id and manifest. Each text is fixed by a salted
-// digest in its event; the salt keeps short texts from being guessed where the
-// text itself is withheld.
+// A line fixes every line before it: a changed, missing, moved or added one
+// breaks the chain, and a line has only one valid spelling. The first line
+// fixes the run's id and manifest. Each text is fixed by a salted digest in
+// its event; the salt keeps short texts from being guessed where the text
+// itself is withheld.
 //
-// A chain alone does not prove its own end. Whole lines cut from the end of a
-// run leave a shorter chain that is valid: if run.finished was among them it
-// verifies as ok_open instead of ok, an open run looks the same as before.
-// Nor does it prove its origin: whoever can write the files can compute a new
-// chain from any line on, or delete a run. Seals, a log across runs and keys
-// answer these; they do not exist yet, and [Report] says so: its Trust is
-// "unsigned".
+// A chain does not prove its own end. Whole lines cut from the end leave a
+// shorter chain that is valid: if run.finished was among them the run verifies
+// as ok_open instead of ok, and an open run as before. The last line of an
+// open run is fixed by nothing; run.finished carries a check of itself, which
+// finds accidents. Nor does a chain prove its origin: whoever can write the
+// files can compute a new one from any line on, or delete a run. Seals, a log
+// across runs and keys answer these. They do not exist yet, and [Report] says
+// so: its Trust is "unsigned".
 package journal
 
 import (
@@ -157,6 +158,9 @@ type Manifest struct {
 // and, when zero, Started. Strings of m are masked. The folder appears whole
 // or not at all, and lasts when Begin returns.
 func (l *Log) Begin(m Manifest) (*Run, error) {
+	if m.Kind != "item" && m.Kind != "daemon" {
+		return nil, fmt.Errorf("begin run: kind %q is neither item nor daemon", m.Kind)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if m.Started.IsZero() {
@@ -265,12 +269,12 @@ func (l *Log) notify() {
 		return
 	}
 	l.notifying = true
+	defer func() { l.notifying = false }()
 	for len(l.told) > 0 {
 		e := l.told[0]
 		l.told = l.told[1:]
 		l.tell(e)
 	}
-	l.notifying = false
 }
 
 // tell calls Notify without the lock, which is held again when it returns,

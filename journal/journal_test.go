@@ -4,16 +4,10 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
 	"path/filepath"
-	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -166,6 +160,16 @@ func TestRunsAreOldestFirst(t *testing.T) {
 	}
 }
 
+func TestBeginRefusesKind(t *testing.T) {
+	l := open(t, t.TempDir(), journal.Options{})
+	if _, err := l.Begin(journal.Manifest{Kind: "pig"}); err == nil {
+		t.Error("Begin took an unknown kind")
+	}
+	if runs, err := l.Runs(); err != nil || len(runs) != 0 {
+		t.Errorf("Runs = %v, %v", runs, err)
+	}
+}
+
 func TestRunsSkipsDamagedManifest(t *testing.T) {
 	dir := t.TempDir()
 	l := open(t, dir, journal.Options{})
@@ -180,257 +184,6 @@ func TestRunsSkipsDamagedManifest(t *testing.T) {
 	if len(runs) != 1 || runs[0].Run != good.ID() {
 		t.Errorf("Runs = %v, want the good one", runs)
 	}
-}
-
-// vocabulary has a value of each kind, with every field set, so that a field
-// that is lost on the way shows.
-func vocabulary(tb testing.TB) []journal.Event {
-	tb.Helper()
-	events := []journal.Event{
-		journal.RunStarted{},
-		journal.SnapshotTaken{},
-		journal.LLMRequest{},
-		journal.LLMResponse{},
-		journal.LLMError{},
-		journal.ToolCall{},
-		journal.ToolResult{},
-		journal.EditOutcome{},
-		journal.ValidatorStarted{},
-		journal.ValidatorFinished{},
-		journal.RepairStarted{},
-		journal.RepairFinished{},
-		journal.BudgetAlert{},
-		journal.CommitIntended{},
-		journal.CommitCreated{},
-		journal.PushIntended{},
-		journal.PushResult{},
-		journal.SecretMasked{},
-		journal.JournalGap{},
-		journal.TailRecovered{},
-		journal.TaskQueued{},
-		journal.TaskClaimed{},
-		journal.TaskPaused{},
-		journal.TaskResumed{},
-		journal.TaskRenamed{},
-		journal.TaskWithdrawn{},
-		journal.TaskFinished{},
-		journal.ScheduleWoken{},
-		journal.IllegalTransition{},
-		journal.ConfigReloaded{},
-		journal.RunFinished{},
-	}
-	for i, e := range events {
-		v := reflect.New(reflect.TypeOf(e)).Elem()
-		fill(tb, v)
-		events[i] = v.Interface().(journal.Event)
-	}
-	return events
-}
-
-func fill(tb testing.TB, v reflect.Value) {
-	tb.Helper()
-	for i := range v.NumField() {
-		switch f := v.Field(i); f.Interface().(type) {
-		case string:
-			f.SetString("text <" + v.Type().Field(i).Name + ">")
-		case int, int64:
-			f.SetInt(int64(1)<<53 + int64(i)) // more than a float holds
-		case bool:
-			f.SetBool(true)
-		case []string:
-			f.Set(reflect.ValueOf([]string{"a b", "c"}))
-		case journal.Ref:
-			f.Set(reflect.ValueOf(journal.Ref{I: -1, Len: 3, H: sum("x"), Trunc: 9, Masked: 1}))
-		default:
-			tb.Fatalf("%s.%s: an event has integers, strings and Refs only", v.Type(), v.Type().Field(i).Name)
-		}
-	}
-}
-
-func TestVocabulary(t *testing.T) {
-	l := open(t, t.TempDir(), journal.Options{Content: true})
-	r := begin(t, l)
-	want := vocabulary(t)
-	record(t, r, want...)
-	var got []journal.Event
-	kinds := map[string]bool{}
-	for _, e := range read(t, l, r.ID()) {
-		event, err := journal.Decode(e)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if kinds[e.Kind] || event.Kind() != e.Kind || !regexp.MustCompile(`^[a-z]+\.[a-z]+$`).MatchString(e.Kind) {
-			t.Errorf("kind %q of %T: listed twice, or not noun.verb", e.Kind, event)
-		}
-		kinds[e.Kind] = true
-		got = append(got, event)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("events (-recorded +decoded):\n%s", diff)
-	}
-	if report := l.Verify(r.ID()); report.Code != journal.OK {
-		t.Errorf("Verify = %+v", report)
-	}
-	if _, err := journal.Decode(journal.Entry{Kind: "pig.flew"}); !errors.Is(err, journal.ErrUnknownKind) {
-		t.Errorf("Decode of an unknown kind: %v", err)
-	}
-	if _, err := journal.Decode(journal.Entry{Kind: "tool.call", Body: json.RawMessage(`{"turn":"x"}`)}); err == nil {
-		t.Error("Decode took a string for a number")
-	}
-}
-
-// Every struct of event.go is in the test above.
-func TestVocabularyIsWhole(t *testing.T) {
-	file, err := parser.ParseFile(token.NewFileSet(), "event.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var declared, tested []string
-	ast.Inspect(file, func(n ast.Node) bool {
-		if spec, ok := n.(*ast.TypeSpec); ok {
-			if _, ok := spec.Type.(*ast.StructType); ok {
-				declared = append(declared, spec.Name.Name)
-			}
-		}
-		return true
-	})
-	for _, e := range vocabulary(t) {
-		tested = append(tested, reflect.TypeOf(e).Name())
-	}
-	slices.Sort(declared)
-	slices.Sort(tested)
-	if diff := cmp.Diff(declared, tested); diff != "" {
-		t.Errorf("structs of event.go (-declared +tested):\n%s", diff)
-	}
-}
-
-func TestSpans(t *testing.T) {
-	l := open(t, t.TempDir(), journal.Options{})
-	r := begin(t, l)
-	record(
-		t, r,
-		journal.RunStarted{},
-		journal.LLMRequest{},
-		journal.LLMResponse{},
-		journal.ToolCall{CallID: "a"},
-		journal.ToolCall{CallID: "b"},
-		journal.ToolResult{CallID: "a"},
-		journal.ToolResult{CallID: "b"},
-		journal.ToolResult{CallID: "c"},
-		journal.CommitIntended{},
-		journal.CommitCreated{},
-		journal.PushIntended{Target: "origin"},
-		journal.PushIntended{Target: "here"},
-		journal.PushResult{Target: "origin"},
-		journal.RunFinished{},
-	)
-	var got []string
-	for _, e := range read(t, l, r.ID()) {
-		got = append(got, e.Span)
-	}
-	want := strings.Fields("0 1 1 3 4 3 4 0 8 8 a b a 0")
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("spans (-want +got):\n%s", diff)
-	}
-}
-
-func TestKeep(t *testing.T) {
-	const secret = "correct-horse"
-	long := strings.Repeat("head ", 100) + strings.Repeat("tail ", 100)
-	for _, tc := range []struct {
-		name, text string
-		want       string
-		ref        journal.Ref // without digest
-	}{
-		{"short", "hello", "hello", journal.Ref{Len: 5}},
-		{"empty", "", "", journal.Ref{}},
-		{"binary", "\x00\xff\n", "\x00\xff\n", journal.Ref{Len: 3}},
-		{"secret", "a correct-horse", "a [redacted:held]", journal.Ref{Len: 17, Masked: 1}},
-		{"long", long, long[:65] + "\n[cut 914 bytes]\n" + long[len(long)-21:], journal.Ref{Len: 103, Trunc: 1000}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			l := open(t, t.TempDir(), journal.Options{Content: true, MaxBody: 126, Redact: redact.New(secret)})
-			r := begin(t, l)
-			ref := keep(t, r, tc.text)
-			record(t, r, journal.ToolResult{Out: ref})
-			body, err := l.Body(r.ID(), ref)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tc.want, string(body)); diff != "" {
-				t.Errorf("Body (-want +got):\n%s", diff)
-			}
-			event, err := journal.Decode(read(t, l, r.ID())[0])
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(ref, event.(journal.ToolResult).Out); diff != "" {
-				t.Errorf("Ref (-kept +read):\n%s", diff)
-			}
-			ref.H = ""
-			if diff := cmp.Diff(tc.ref, ref); diff != "" {
-				t.Errorf("Ref (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-func TestKeepIsSalted(t *testing.T) {
-	l := open(t, t.TempDir(), journal.Options{Content: true})
-	r := begin(t, l)
-	if a, b := keep(t, r, "yes"), keep(t, r, "yes"); a.H == b.H || a.H == sum("yes") {
-		t.Errorf("digests %s and %s can be guessed", a.H, b.H)
-	}
-}
-
-func TestContentOff(t *testing.T) {
-	for _, tc := range []struct {
-		o                   journal.Options
-		text, thoughtOnDisk bool
-	}{
-		{journal.Options{}, false, false},
-		{journal.Options{Reasoning: true}, false, false},
-		{journal.Options{Content: true}, true, false},
-		{journal.Options{Content: true, Reasoning: true}, true, true},
-	} {
-		dir := t.TempDir()
-		l := open(t, dir, tc.o)
-		r := begin(t, l)
-		ref := keep(t, r, "a long answer")
-		thought, err := r.KeepReasoning([]byte("a deep thought"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		record(t, r, journal.LLMResponse{Body: ref, Reasoning: thought})
-		b, err := os.ReadFile(filepath.Join(dir, "runs", r.ID(), "bodies.log"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if bytes.Contains(b, []byte("answer")) != tc.text || bytes.Contains(b, []byte("thought")) != tc.thoughtOnDisk {
-			t.Errorf("%+v: bodies.log has %q", tc.o, b)
-		}
-		if _, err := l.Body(r.ID(), ref); errors.Is(err, journal.ErrWithheld) == tc.text {
-			t.Errorf("%+v: Body: %v", tc.o, err)
-		}
-		if thought.Len != 14 || len(thought.H) != 64 {
-			t.Errorf("%+v: Ref of a withheld text is %+v, want length and digest", tc.o, thought)
-		}
-		if report := l.Verify(r.ID()); !report.OK {
-			t.Errorf("%+v: Verify = %+v", tc.o, report)
-		}
-	}
-}
-
-func TestRunCapTurnsTextsIntoDigests(t *testing.T) {
-	l := open(t, t.TempDir(), journal.Options{Content: true, MaxBody: 16 << 20})
-	r := begin(t, l)
-	big := strings.Repeat("x", 16<<20)
-	for i := range 4 {
-		if ref := keep(t, r, big); (ref.I < 0) != (i == 3) {
-			t.Errorf("text %d of 16 MiB got number %d", i, ref.I)
-		}
-	}
-	record(t, r, journal.RunFinished{})
 }
 
 // Held values are nowhere in the folder, whatever field they came in by.
@@ -574,6 +327,29 @@ func TestNotify(t *testing.T) {
 	}
 	if len(got) != 4*11+4 || next[daemon.ID()] != 4 {
 		t.Errorf("told %d events, %d of the daemon", len(got), next[daemon.ID()])
+	}
+}
+
+// A subscriber that panics does not silence the events to come.
+func TestNotifyAfterPanic(t *testing.T) {
+	told := 0
+	l := open(t, t.TempDir(), journal.Options{Notify: func(journal.Entry) {
+		if told++; told == 1 {
+			panic("subscriber")
+		}
+	}})
+	r := begin(t, l)
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the panic was swallowed")
+			}
+		}()
+		record(t, r, journal.RunStarted{})
+	}()
+	record(t, r, journal.RunFinished{})
+	if told != 2 {
+		t.Errorf("told %d events, want 2", told)
 	}
 }
 

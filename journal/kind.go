@@ -111,7 +111,7 @@ func (PushResult) Kind() string { return "push.result" }
 func (SecretMasked) Kind() string { return "secret.masked" }
 
 // Kind implements [Event].
-func (JournalGap) Kind() string { return "journal.gap" }
+func (Gap) Kind() string { return "journal.gap" }
 
 // Kind implements [Event].
 func (TailRecovered) Kind() string { return "tail.recovered" }

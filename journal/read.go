@@ -290,17 +290,27 @@ func (l lines) next() ([]byte, error) {
 	return nil, err
 }
 
-// skipNULs returns errTorn when only NUL bytes are left.
+// maxNULs is how many NUL bytes a crash may leave at the end of a file: more
+// than any system holds back for one.
+const maxNULs = 16 << 20
+
+// skipNULs returns errTorn when only NUL bytes are left, and not too many.
 func (l lines) skipNULs() error {
-	for {
-		c, err := l.r.ReadByte()
+	for skipped := 0; skipped < maxNULs; {
+		chunk, err := l.r.Peek(max(l.r.Buffered(), 1))
 		switch {
 		case errors.Is(err, io.EOF):
 			return errTorn
 		case err != nil:
 			return err
-		case c != 0:
+		case len(bytes.Trim(chunk, "\x00")) > 0:
 			return errLong
 		}
+		n, err := l.r.Discard(len(chunk))
+		if err != nil {
+			return err
+		}
+		skipped += n
 	}
+	return errLong
 }

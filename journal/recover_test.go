@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,9 +18,9 @@ import (
 
 // openRun15 makes a run of 15 events that isn't finished, closes it, and
 // returns the name of its events file.
-func openRun15(t *testing.T, dir string) (l *journal.Log, run, events string) {
+func openRun15(t testing.TB, dir string) (l *journal.Log, run, events string) {
 	t.Helper()
-	l = open(t, dir, journal.Options{Content: true})
+	l = open(t, dir, journal.Options{FS: unsynced{durable.OS()}, Content: true})
 	r, err := l.Begin(journal.Manifest{Kind: "item"})
 	if err != nil {
 		t.Fatal(err)
@@ -146,7 +147,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-func fileSize(t *testing.T, name string) int64 {
+func fileSize(t testing.TB, name string) int64 {
 	t.Helper()
 	info, err := os.Stat(name)
 	if err != nil {
@@ -155,7 +156,7 @@ func fileSize(t *testing.T, name string) int64 {
 	return info.Size()
 }
 
-func appendBytes(t *testing.T, name, text string) {
+func appendBytes(t testing.TB, name, text string) {
 	t.Helper()
 	f, err := os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
@@ -268,8 +269,8 @@ var deaths = []struct {
 	name string
 	at   func(n int) *durable.Crash
 }{
-	{"kill", func(n int) *durable.Crash { return durable.NewCrash(durable.OS(), n) }},
-	{"power cut", durable.NewPowerCut},
+	{"kill", func(n int) *durable.Crash { return durable.NewCrash(unsynced{durable.OS()}, n) }},
+	{"power cut", func(n int) *durable.Crash { return durable.NewPowerCut(unsynced{durable.OS()}, n) }},
 }
 
 // Wherever a run dies, and wherever mending it dies, in the end the chain
@@ -349,7 +350,7 @@ func checkAcknowledged(t *testing.T, l *journal.Log, acked map[string][]string) 
 		want := acked[m.Run]
 		delete(acked, m.Run)
 		// The one more may be there or not: nobody was told.
-		if len(got) < len(want) || len(got) > len(want)+1 || !cmp.Equal(want, got[:len(want):len(want)]) {
+		if len(got) < len(want) || len(got) > len(want)+1 || !slices.Equal(want, got[:len(want)]) {
 			t.Errorf("events with %q, acknowledged were %q", got, want)
 		}
 	}
@@ -365,18 +366,27 @@ func FuzzRecover(f *testing.F) {
 	f.Add([]byte("{\x00\x00\n"), 3)
 	f.Add(make([]byte, 70<<10), 15)
 	f.Add([]byte(`{"v":1,"run":"`), 14)
+	dir := f.TempDir()
+	l, run, events := openRun15(f, dir)
+	bodies := filepath.Join(dir, "runs", run, "bodies.log")
+	texts, err := os.ReadFile(bodies)
+	if err != nil {
+		f.Fatal(err)
+	}
+	whole, err := os.ReadFile(events)
+	if err != nil {
+		f.Fatal(err)
+	}
 	f.Fuzz(func(t *testing.T, tail []byte, lines int) {
-		l, run, events := openRun15(t, t.TempDir())
-		whole, err := os.ReadFile(events)
-		if err != nil {
-			t.Fatal(err)
-		}
 		kept := bytes.Join(bytes.SplitAfter(whole, []byte("\n"))[:min(max(lines, 0), 15)], nil)
 		if err := os.WriteFile(events, append(kept, tail...), 0o600); err != nil {
 			t.Fatal(err)
 		}
+		if err := os.WriteFile(bodies, texts, 0o600); err != nil {
+			t.Fatal(err)
+		}
 		before := l.Verify(run)
-		err = l.Recover()
+		err := l.Recover()
 		after := l.Verify(run)
 		switch before.Exit() {
 		case 0:

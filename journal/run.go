@@ -62,6 +62,11 @@ func (r *Run) record(e Event) error {
 	if err := r.ready(); err != nil {
 		return err
 	}
+	last, ends := e.(RunFinished)
+	if ends {
+		last.Check = ""
+		e = last
+	}
 	body, err := encodeBody(e, r.log.o.Redact.String)
 	if err != nil {
 		return err
@@ -74,10 +79,10 @@ func (r *Run) record(e Event) error {
 		return err
 	}
 	entry.Span = r.spans.of(e, entry.Seq)
-	if err := r.append(entry); err != nil {
+	if err := r.append(entry.checked()); err != nil {
 		return err
 	}
-	_, r.finished = e.(RunFinished)
+	r.finished = ends
 	return nil
 }
 
@@ -152,7 +157,7 @@ func (r *Run) checkAlone() error {
 	if info.Size() > r.size {
 		r.adopt()
 	}
-	gap := JournalGap{Reason: reasonConflict, AtSeq: at}
+	gap := Gap{Reason: reasonConflict, AtSeq: at}
 	body, err := encodeBody(gap, r.log.o.Redact.String)
 	if err == nil {
 		err = r.append(r.next(gap.Kind(), body))

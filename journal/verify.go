@@ -11,8 +11,6 @@ import (
 	"slices"
 	"syscall"
 	"time"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // A Report is what verifying a run found out.
@@ -62,7 +60,8 @@ func (r Report) Exit() int { return r.Code.class().exit }
 // Verify checks a run: that its files are what they should be, its manifest,
 // each line, the chain, the texts. It changes nothing, takes no lock, holds a
 // line at a time, and goes on after a failure as far as it can, to find all.
-// It may be called while the run is written.
+// It may be called while the run is written: half a line on its way to the
+// disk then looks like one cut by a crash.
 func (l *Log) Verify(run string) Report {
 	start := time.Now()
 	v := verifier{report: Report{Run: run, AtSeq: -1, Trust: "unsigned", Binding: "unchecked", Findings: []Finding{}}}
@@ -238,6 +237,9 @@ func (v *verifier) checkMeaning(n int, e Entry) {
 	if v.finished {
 		v.add(WriterConflict, n, "event %d follows the end of the run", n)
 	}
+	if !e.checks() {
+		v.add(PrevMismatch, n, "event %d was altered: it doesn't fit its own check", n)
+	}
 	if _, known := kinds[e.Kind]; !known {
 		v.add(UnknownKind, n, "event %d is a %s, which this version doesn't know", n, e.Kind)
 	}
@@ -247,8 +249,8 @@ func (v *verifier) checkMeaning(n int, e Entry) {
 	switch e.Kind {
 	case RunFinished{}.Kind():
 		v.finished = true
-	case JournalGap{}.Kind():
-		var gap JournalGap
+	case Gap{}.Kind():
+		var gap Gap
 		if json.Unmarshal(e.Body, &gap) == nil && gap.Reason == reasonConflict {
 			v.add(WriterConflict, gap.AtSeq, "somebody else wrote from event %d on", gap.AtSeq)
 		}
@@ -262,9 +264,9 @@ func (v *verifier) checkMeaning(n int, e Entry) {
 	}
 }
 
-// refsOf finds the Refs in a canonical body. Their first key is "h", and the
-// quotes tell it from the same text inside of a string. That form is part of
-// the version of a line.
+// refsOf finds the Refs in a canonical body. Their first key is "h", the quotes
+// tell it from the same text inside of a string, and they hold no object. That
+// form is part of the version of a line.
 func refsOf(body []byte) []Ref {
 	var all []Ref
 	for {
@@ -274,8 +276,8 @@ func refsOf(body []byte) []Ref {
 		}
 		body = body[i:]
 		var ref Ref
-		value, err := jsontext.NewDecoder(bytes.NewReader(body)).ReadValue()
-		if err == nil && json.Unmarshal(value, &ref) == nil && isDigest(ref.H) {
+		end := bytes.IndexByte(body, '}') + 1
+		if json.Unmarshal(body[:end], &ref) == nil && isDigest(ref.H) {
 			all = append(all, ref)
 		}
 		body = body[1:]

@@ -8,9 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,329 +18,6 @@ import (
 	"hob/journal"
 	"hob/journal/durable"
 )
-
-// twenty are the events of a finished run, in the order that the shared
-// attacks build on.
-func twenty(tb testing.TB, r *journal.Run) []journal.Event {
-	tb.Helper()
-	tree := strings.Repeat("ab", 20)
-	return []journal.Event{
-		journal.RunStarted{Hob: "0.1", Task: "t-4f2a", Item: keep(tb, r, "say hello"), Trigger: "cron"},
-		journal.SnapshotTaken{Head: tree, Branch: "main", Base: tree, Tree: tree, Method: "archive"},
-		journal.ValidatorStarted{Name: "test", Phase: "base", Argv: []string{"go", "test"}, Env: []string{"PATH"}},
-		journal.ValidatorFinished{Name: "test", Phase: "base", Exit: 1, Verdict: "fail", Tool: "go", Out: keep(tb, r, "FAIL")},
-		journal.LLMRequest{Provider: "script", Model: "m", Turn: 1, Prompt: keep(tb, r, "please")},
-		journal.ToolResult{CallID: "c0", Name: "read", Exit: 1, Out: keep(tb, r, "no such file")},
-		journal.LLMResponse{Model: "m", Turn: 1, CostMicroUSD: 1234, Body: keep(tb, r, "sure")},
-		journal.EditOutcome{Turn: 1, N: 1, Format: "full_file", Applied: true, Path: "a.go"},
-		journal.ToolCall{CallID: "c1", Name: "run", Args: keep(tb, r, "{}"), Decision: "allow"},
-		journal.ToolResult{CallID: "c1", Name: "run", Out: keep(tb, r, "fine")},
-		journal.LLMRequest{Provider: "script", Model: "m", Turn: 2, Prompt: keep(tb, r, "go on")},
-		journal.LLMResponse{Model: "m", Turn: 2, Body: keep(tb, r, "done")},
-		journal.EditOutcome{Turn: 2, N: 1, Format: "search_replace", Applied: true, Path: "a.go"},
-		journal.ValidatorStarted{Name: "test", Phase: "verdict", Argv: []string{"go", "test"}, Tree: tree},
-		journal.ValidatorFinished{Name: "test", Phase: "verdict", Verdict: "pass", Tool: "go", Ran: 3},
-		journal.CommitIntended{Branch: "agent-dev", Tree: tree, Trailers: []string{"Hob-Task: t-4f2a"}},
-		journal.CommitCreated{Branch: "agent-dev", Commit: tree, Tree: tree},
-		journal.PushIntended{Target: "origin", Remote: "https://h/r.git", New: tree},
-		journal.PushResult{Target: "origin", Remote: "https://h/r.git", New: tree, State: "pushed"},
-		journal.RunFinished{Outcome: "pushed", Events: 20},
-	}
-}
-
-// A scene is a journal with one or two runs, and what an attacker can do.
-type scene struct {
-	t    *testing.T
-	dir  string
-	log  *journal.Log
-	a, b string       // runs; b may be ""
-	live *journal.Run // a's writer
-}
-
-func newScene(t *testing.T, base string) *scene {
-	t.Helper()
-	dir := t.TempDir()
-	s := &scene{t: t, dir: dir, log: open(t, dir, journal.Options{Content: true})}
-	s.live = begin(t, s.log)
-	s.a = s.live.ID()
-	events := twenty(t, s.live)
-	if base == "open15" {
-		events = events[:15]
-	}
-	record(t, s.live, events...)
-	if base == "two_runs" {
-		other := begin(t, s.log)
-		record(t, other, twenty(t, other)...)
-		s.b = other.ID()
-	}
-	return s
-}
-
-func (s *scene) file(run, name string) string { return filepath.Join(s.dir, "runs", run, name) }
-
-func (s *scene) lines(run string) []string {
-	s.t.Helper()
-	b, err := os.ReadFile(s.file(run, "events.ndjson"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
-}
-
-func (s *scene) write(run string, lines []string) {
-	s.t.Helper()
-	s.must(os.WriteFile(s.file(run, "events.ndjson"), []byte(strings.Join(lines, "\n")+"\n"), 0o600))
-}
-
-func (s *scene) must(err error) {
-	s.t.Helper()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-}
-
-// chain gives lines[from:] the prev that fits, as somebody without a key can.
-func chain(lines []string, from int) {
-	prev := regexp.MustCompile(`[0-9a-f]{64}"}$`)
-	for i := max(from, 1); i < len(lines); i++ {
-		lines[i] = prev.ReplaceAllString(lines[i], sum("\x00"+lines[i-1])+`"}`)
-	}
-}
-
-// An attack is one of the shared cases.
-type attack struct {
-	ID, Title, Base string
-	Ops             []op
-	Expect          struct {
-		Exit  int
-		Code  journal.Code
-		Class string
-		AtSeq *int `json:"at_seq"`
-	}
-}
-
-type op struct {
-	Op, File, Find, With, Text, Hex, Key, To string
-	Seq, A, B, After, Over, From, N, V       int
-	FromEnd                                  int64 `json:"from_end"`
-	Bytes                                    int64
-	Run                                      string
-	TS                                       struct {
-		Seq   int
-		Delta int
-	}
-}
-
-// UnmarshalJSON copes with "from", which is a line of some ops and a run of
-// another that isn't played.
-func (o *op) UnmarshalJSON(b []byte) error {
-	type plain op
-	var raw map[string]json.RawMessage
-	if err := json.Unmarshal(b, &raw); err != nil {
-		return err
-	}
-	if bytes.HasPrefix(raw["from"], []byte(`"`)) {
-		delete(raw, "from")
-	}
-	b, err := json.Marshal(raw)
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(b, (*plain)(o))
-}
-
-// notYet says what an attack needs that doesn't exist.
-func notYet(a attack) string {
-	switch a.Base {
-	case "log3", "log3_pushed":
-		return "the log across runs"
-	case "bound20":
-		return "the log across runs and commit trailers"
-	case "capsule", "capsule_evil":
-		return "capsules"
-	}
-	switch a.Expect.Code {
-	case "root_mismatch", "size_mismatch", "seal_signature_invalid":
-		return "seals"
-	case "log_entry_mismatch":
-		return "the log across runs"
-	case "head_rollback":
-		return "signed heads"
-	case "key_not_valid_at", "unknown_key":
-		return "keys"
-	}
-	return ""
-}
-
-// played are the shared attacks that a bare chain must answer, and how many
-// wait for each other part.
-func TestAttacks(t *testing.T) {
-	b, err := os.ReadFile("../testdata/attacks/attacks.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var file struct{ Cases []attack }
-	if err := json.Unmarshal(b, &file); err != nil {
-		t.Fatal(err)
-	}
-	played := 0
-	waiting := map[string]int{}
-	for _, a := range file.Cases {
-		if why := notYet(a); why != "" {
-			waiting[why]++
-			continue
-		}
-		played++
-		t.Run(a.ID, func(t *testing.T) { play(t, a) })
-	}
-	t.Logf("played %d, waiting for %v", played, waiting)
-	want := map[string]int{
-		"the log across runs": 4, "the log across runs and commit trailers": 3, "capsules": 3,
-		"seals": 5, "signed heads": 1, "keys": 1,
-	}
-	if diff := cmp.Diff(want, waiting); diff != "" || played != 20 {
-		t.Errorf("played %d attacks, waiting (-want +got):\n%s", played, diff)
-	}
-}
-
-func play(t *testing.T, a attack) {
-	t.Helper()
-	s := newScene(t, a.Base)
-	target := s.a
-	for _, o := range a.Ops {
-		if run := s.apply(o); run != "" {
-			target = run
-		}
-	}
-	if a.ID == "second-writer" {
-		_, err := s.log.Resume(s.a)
-		if !errors.Is(err, journal.ErrConflict) {
-			t.Errorf("Resume: %v, want ErrConflict", err)
-		}
-		if n := len(s.lines(s.a)); n != 15 {
-			t.Errorf("the second writer left %d events, want 15", n)
-		}
-		return
-	}
-	report := s.log.Verify(target)
-	if report.Code != a.Expect.Code || report.Class != a.Expect.Class || report.Exit() != a.Expect.Exit {
-		t.Errorf("%s: Verify = %+v, want %+v", a.Title, report, a.Expect)
-	}
-	if want := a.Expect.AtSeq; want != nil && report.AtSeq != *want {
-		t.Errorf("%s: at %d, want %d", a.Title, report.AtSeq, *want)
-	}
-	if report.OK != (a.Expect.Exit == 0) || report.Trust != "unsigned" {
-		t.Errorf("%s: ok %t, trust %q", a.Title, report.OK, report.Trust)
-	}
-	if _, err := s.log.Resume(target); err == nil && report.Exit() == 1 {
-		t.Errorf("%s: the run could be resumed", a.Title)
-	}
-}
-
-// apply does one step of an attack, and returns the run to verify if it isn't
-// the first one. Steps about seals and logs do nothing: there are none.
-func (s *scene) apply(o op) (run string) {
-	s.t.Helper()
-	events := s.file(s.a, "events.ndjson")
-	lines := s.lines(s.a)
-	edit := func(seq int, f func(line string) string) {
-		s.t.Helper()
-		changed := f(lines[seq])
-		if changed == lines[seq] {
-			s.t.Fatalf("%s changes nothing in %s", o.Op, lines[seq])
-		}
-		lines[seq] = changed
-		s.write(s.a, lines)
-	}
-	switch o.Op {
-	case "replace":
-		edit(o.Seq, func(line string) string { return strings.Replace(line, o.Find, o.With, 1) })
-	case "insert":
-		edit(o.Seq, func(line string) string { return strings.Replace(line, `"verdict":"`, `"verdict":"`+o.Text, 1) })
-	case "reorder_envelope":
-		edit(o.Seq, func(line string) string {
-			return regexp.MustCompile(`("kind":"[a-z.]+"),("span":"[0-9a-f]+")`).ReplaceAllString(line, `$2,$1`)
-		})
-	case "rechain":
-		chain(lines, o.From)
-		s.write(s.a, lines)
-	case "rebuild":
-		s.rebuild(o, lines)
-	case "swap":
-		lines[o.A], lines[o.B] = lines[o.B], lines[o.A]
-		s.write(s.a, lines)
-	case "copy_line":
-		lines[o.Over] = s.lines(s.b)[o.Seq]
-		s.write(s.a, lines)
-	case "copy_run":
-		for _, name := range []string{"manifest.json", "events.ndjson", "bodies.log"} {
-			b, err := os.ReadFile(s.file(s.a, name))
-			s.must(err)
-			s.must(os.WriteFile(s.file(s.b, name), b, 0o600))
-		}
-		return s.b
-	case "cut_bytes":
-		s.must(os.Truncate(events, fileSize(s.t, events)-o.FromEnd))
-		s.must(s.live.Close())
-	case "prepend_hex":
-		s.write(s.a, append([]string{"\xef\xbb\xbf" + lines[0]}, lines[1:]...))
-	case "huge_line":
-		s.write(s.a, lines[:o.After+1])
-		s.must(os.Truncate(events, fileSize(s.t, events)+o.Bytes)) // NULs, sparse
-		appendBytes(s.t, events, "\n"+strings.Join(lines[o.After+1:], "\n")+"\n")
-	case "symlink_run":
-		s.must(os.Rename(s.file(s.b, ""), filepath.Join(s.dir, "elsewhere")))
-		s.must(os.Symlink("../elsewhere", s.file(s.b, "")))
-		return s.b
-	case "mkfifo":
-		s.must(os.Remove(events))
-		s.must(syscall.Mkfifo(events, 0o600))
-	case "append_foreign":
-		s.appendForeign(lines)
-	case "remove":
-		s.must(os.Remove(s.file(s.a, o.File)))
-	case "replace_file":
-		name := s.file(s.a, o.File)
-		b, err := os.ReadFile(name)
-		s.must(err)
-		s.must(os.WriteFile(name, bytes.Replace(b, []byte(`"item"`), []byte(`"itch"`), 1), 0o600))
-	case "reseal", "relog", "open_second_writer":
-	default:
-		s.t.Fatalf("op %q is unknown", o.Op)
-	}
-	return ""
-}
-
-// rebuild writes the whole chain anew with one thing changed.
-func (s *scene) rebuild(o op, lines []string) {
-	s.t.Helper()
-	for i, line := range lines {
-		if o.V != 0 {
-			lines[i] = strings.Replace(line, `{"v":1,`, fmt.Sprintf(`{"v":%d,`, o.V), 1)
-		}
-		if o.TS.Delta != 0 && i == o.TS.Seq {
-			lines[i] = regexp.MustCompile(`"ts":"\d{4}`).ReplaceAllString(line, `"ts":"1999`)
-		}
-	}
-	chain(lines, 1)
-	s.write(s.a, lines)
-}
-
-// appendForeign adds a good line behind the living writer's back, which finds
-// out when it writes next, and leaves a note of it.
-func (s *scene) appendForeign(lines []string) {
-	s.t.Helper()
-	line := strings.Replace(lines[14], `"seq":14`, `"seq":15`, 1)
-	lines = append(lines, line)
-	chain(lines, 15)
-	s.write(s.a, lines)
-	if err := s.live.Record(journal.RepairStarted{N: 1}); !errors.Is(err, journal.ErrConflict) {
-		s.t.Errorf("Record: %v, want ErrConflict", err)
-	}
-	if err := s.live.Record(journal.RepairStarted{N: 1}); !errors.Is(err, journal.ErrConflict) {
-		s.t.Errorf("second Record: %v, want ErrConflict", err)
-	}
-}
 
 // What a writer finds cut or spoilt under its hands never verifies afterwards.
 func TestConflictIsSeen(t *testing.T) {
@@ -512,6 +189,12 @@ func TestVerifyFiles(t *testing.T) {
 			s.write(s.a, lines)
 			return s.a
 		}, journal.WriterConflict, 1},
+		{"last event without its check", func(s *scene) string {
+			lines := s.lines(s.a)
+			lines[19] = strings.Replace(lines[19], `"check":`, `"chalk":`, 1)
+			s.write(s.a, lines)
+			return s.a
+		}, journal.PrevMismatch, 1},
 		{"half a line after the end", func(s *scene) string {
 			appendBytes(s.t, s.file(s.a, "events.ndjson"), "{")
 			return s.a
@@ -578,13 +261,21 @@ func TestFlipEachByte(t *testing.T) {
 // Cut at any offset a run never verifies as finished, and only whole lines
 // lost from the end go unnoticed: what the package's doc admits.
 func TestTruncateEverywhere(t *testing.T) {
-	s := newScene(t, "sealed20")
-	events := s.file(s.a, "events.ndjson")
-	whole, err := os.ReadFile(events)
-	s.must(err)
+	dir := t.TempDir()
+	l := open(t, dir, journal.Options{Content: true})
+	r := begin(t, l)
+	events := twenty(t, r)
+	record(t, r, events[0], events[3], events[8], events[19])
+	name := filepath.Join(dir, "runs", r.ID(), "events.ndjson")
+	whole, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for size := len(whole) - 1; size >= 0; size-- {
-		s.must(os.Truncate(events, int64(size)))
-		report := s.log.Verify(s.a)
+		if err := os.Truncate(name, int64(size)); err != nil {
+			t.Fatal(err)
+		}
+		report := l.Verify(r.ID())
 		want := journal.IncompleteTail
 		if size == 0 || whole[size-1] == '\n' {
 			want = journal.OKOpen
@@ -612,34 +303,40 @@ func TestReportJSON(t *testing.T) {
 // A report is bounded, whatever the file is.
 func TestFindingsAreBounded(t *testing.T) {
 	s := newScene(t, "sealed20")
-	s.must(os.WriteFile(s.file(s.a, "events.ndjson"), bytes.Repeat([]byte("x\n"), 100000), 0o600))
+	s.must(os.WriteFile(s.file(s.a, "events.ndjson"), bytes.Repeat([]byte("x\n"), 10000), 0o600))
 	report := s.log.Verify(s.a)
-	if len(report.Findings) != 100 || report.Checked.Events != 100000 || report.Code != journal.MalformedLine {
+	if len(report.Findings) != 100 || report.Checked.Events != 10000 || report.Code != journal.MalformedLine {
 		t.Errorf("%d findings of %d events, %s", len(report.Findings), report.Checked.Events, report.Code)
 	}
 }
 
-// No text makes a verifier panic or hang, and nothing but what Record wrote
-// verifies: a line in front of it or between does not.
+// No line makes a verifier panic or hang, and none can be put between those of
+// a run, or behind its end, even if the others are chained to it.
 func FuzzVerify(f *testing.F) {
 	f.Add([]byte("{}"), []byte("{"), 0)
 	f.Add([]byte(`{"v":1,"run":"01ARZ3NDEKTSV4RRFFQ69G5FAV","seq":0,"ts":"2026-11-30T20:31:02.123456Z","mono":1,"kind":"tool.result","span":"a3","body":{},"prev":"00"}`), []byte{}, 3)
 	f.Add([]byte(`{"v":1,"run":"A","seq":0,"ts":"","mono":1,"kind":"a","span":"a","body":{"h":{"h":"","ref":9}},"prev":""}`), []byte("\x00\x00"), 19)
+	s := newScene(f, "sealed20")
+	whole, err := os.ReadFile(s.file(s.a, "bodies.log"))
+	s.must(err)
+	before := s.lines(s.a)
 	f.Fuzz(func(t *testing.T, line, bodies []byte, at int) {
-		s := newScene(t, "sealed20")
-		lines := s.lines(s.a)
-		at = min(max(at, 0), len(lines))
-		before := strings.Join(lines, "\n")
-		lines = append(lines[:at:at], append([]string{string(line)}, lines[at:]...)...)
+		at = min(max(at, 0), len(before))
+		lines := slices.Concat(before[:at], []string{string(line)}, before[at:])
 		chain(lines, at)
-		s.write(s.a, lines)
-		appendBytes(t, s.file(s.a, "bodies.log"), string(bodies))
+		events := []byte(strings.Join(lines, "\n") + "\n")
+		if err := os.WriteFile(s.file(s.a, "events.ndjson"), events, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(s.file(s.a, "bodies.log"), slices.Concat(whole, bodies), 0o600); err != nil {
+			t.Fatal(err)
+		}
 		report := s.log.Verify(s.a)
-		if report.OK && strings.Join(s.lines(s.a), "\n") != before {
+		if report.OK {
 			t.Errorf("Verify = %+v with another line at %d", report, at)
 		}
-		if _, err := s.log.Read(s.a); err != nil && report.OK {
-			t.Errorf("Read: %v, but Verify = %+v", err, report)
+		if entries, err := s.log.Read(s.a); err == nil && len(entries) > len(lines) {
+			t.Errorf("Read shows %d events of %d lines", len(entries), len(lines))
 		}
 	})
 }
@@ -667,6 +364,8 @@ func (u unsynced) Append(name string, perm os.FileMode) (durable.File, error) {
 	f, err := u.FS.Append(name, perm)
 	return unsyncedFile{f}, err
 }
+
+func (unsynced) SyncDir(string) error { return nil }
 
 type unsyncedFile struct{ durable.File }
 

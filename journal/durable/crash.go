@@ -30,11 +30,12 @@ type Crash struct {
 // a killed process: the system still has all that was written.
 func NewCrash(fs FS, n int) *Crash { return &Crash{fs: fs, left: n} }
 
-// NewPowerCut returns an FS that does the first n calls on [OS] and then dies
+// NewPowerCut returns an FS that does the first n calls on fs and then dies
 // like a machine without power, in the worst way POSIX allows: bytes that were
 // not synced are gone, and so are new names, renames and removals in
-// directories that were not.
-func NewPowerCut(n int) *Crash { return &Crash{fs: OS(), left: n, power: &power{}} }
+// directories that were not. It undoes them itself, so fs needn't really sync,
+// but its names must be those of the operating system.
+func NewPowerCut(fs FS, n int) *Crash { return &Crash{fs: fs, left: n, power: &power{fs: fs}} }
 
 // Crashed reports whether the moment came.
 func (c *Crash) Crashed() bool {

@@ -75,7 +75,7 @@ func TestWriteFileCrash(t *testing.T) {
 		crash func(n int) *durable.Crash
 	}{
 		{"kill", func(n int) *durable.Crash { return durable.NewCrash(durable.OS(), n) }},
-		{"power cut", durable.NewPowerCut},
+		{"power cut", func(n int) *durable.Crash { return durable.NewPowerCut(durable.OS(), n) }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			for n := 0; ; n++ {
@@ -165,7 +165,7 @@ func cutAfter(t *testing.T, work func(fs durable.FS, dir string) error) string {
 		if err := os.WriteFile(filepath.Join(dir, "a"), []byte("old a"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		fs := durable.NewPowerCut(n)
+		fs := durable.NewPowerCut(durable.OS(), n)
 		if err := work(fs, dir); err != nil {
 			continue
 		}

@@ -11,6 +11,8 @@ import (
 
 // power remembers what a power cut would take back.
 type power struct {
+	fs FS
+
 	mu      sync.Mutex
 	extents []*extent
 	entries []entry
@@ -81,7 +83,7 @@ func (p *power) rename(old, new string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.Rename(old, new); err != nil {
+	if err := p.fs.Rename(old, new); err != nil {
 		return err
 	}
 	p.extents = slices.DeleteFunc(p.extents, func(e *extent) bool { return e.name == new })
@@ -102,7 +104,7 @@ func (p *power) remove(name string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.Remove(name); err != nil {
+	if err := p.fs.Remove(name); err != nil {
 		return err
 	}
 	p.extents = slices.DeleteFunc(p.extents, func(e *extent) bool { return e.name == name })

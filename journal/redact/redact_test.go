@@ -23,9 +23,9 @@ import (
 
 const mask = "[redacted:held]"
 
-// A shared case keeps its texts in pieces, so that no scanner takes the file
+// A fileCase keeps its texts in pieces, so that no scanner takes the file
 // for a leak.
-type sharedCase struct {
+type fileCase struct {
 	ID      string            `json:"id"`
 	Class   string            `json:"class"`
 	Env     map[string]string `json:"env"`
@@ -35,13 +35,13 @@ type sharedCase struct {
 	Must    []string          `json:"must_contain"`
 }
 
-func sharedCases(t *testing.T) []sharedCase {
+func fileCases(t *testing.T) []fileCase {
 	t.Helper()
 	b, err := os.ReadFile("../../testdata/redact/cases.parts.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var cases []sharedCase
+	var cases []fileCase
 	if err := json.Unmarshal(b, &cases); err != nil {
 		t.Fatal(err)
 	}
@@ -50,9 +50,9 @@ func sharedCases(t *testing.T) []sharedCase {
 
 // Cases with an environment are about held values. All others are about
 // shapes, which nothing here may claim to know: their text stays as it is.
-func TestSharedCases(t *testing.T) {
+func TestCaseFile(t *testing.T) {
 	held := 0
-	for _, c := range sharedCases(t) {
+	for _, c := range fileCases(t) {
 		t.Run(c.ID, func(t *testing.T) {
 			text := strings.Join(c.Parts, "")
 			var secrets []string
