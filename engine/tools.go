@@ -75,7 +75,7 @@ const (
 )
 
 func (a *attempt) runTool() agent.Tool {
-	return agent.Define("run", "Run a shell command in the tree. No network, no input; it is killed with all it started when it ends or its time is up.",
+	return agent.Define("run", "Run a shell command in the tree. It gets no input, should need no network, and is killed with all it started when its time is up.",
 		`{"type":"object","properties":{"command":{"type":"string"},"seconds":{"type":"integer","description":"limit; 120 if left out, 600 at most"}},"required":["command"]}`, false,
 		func(ctx context.Context, args runArgs) (string, error) {
 			limit := runDefault
