@@ -58,7 +58,9 @@ func (e *Engine) begin(t task.Task, stop <-chan struct{}) (*attempt, error) {
 	if err := a.resume(t.Runs); err != nil {
 		return nil, errors.Join(err, run.Close())
 	}
-	if err := a.update(func(t *task.Task) { t.Runs = append(t.Runs, run.ID()) }); err != nil {
+	if err := a.update(func(t *task.Task) {
+		t.Runs, t.Config = append(t.Runs, run.ID()), e.Boot.ConfigDigest
+	}); err != nil {
 		return nil, errors.Join(err, run.Close())
 	}
 	a.note(journal.RunStarted{

@@ -12,12 +12,6 @@ import (
 	"hob/validators/sandbox"
 )
 
-// setupReasons block an item for a fact of the set-up, not of the item. They leave
-// by themselves once the fact has changed.
-var setupReasons = []task.Reason{
-	task.UntrustedConfig, task.BadConfig, task.Auth, task.ValidatorMissing, task.SandboxUnavailable, task.TodoUnreadable,
-}
-
 // reasons maps errors to reasons; the first match wins. It is the only place that
 // does, so that one failure has one name everywhere.
 var reasons = []struct {

@@ -34,7 +34,7 @@ func (e *Engine) Run(claim, work context.Context, wake <-chan schedule.Cause) er
 			e.woken(work, cause, busy == nil)
 		case <-busy:
 			busy = nil
-			e.settle(work)
+			e.grumble(work, e.look(work, false))
 		case <-beat.C:
 			e.beat(busy != nil)
 		}
@@ -66,20 +66,37 @@ func (e *Engine) beat(busy bool) {
 
 // woken reads TODO.md again. What touches git waits until no item is at work.
 func (e *Engine) woken(ctx context.Context, cause schedule.Cause, idle bool) {
-	if err := e.sweep(); err != nil {
-		e.Log.Warn("sweep", "cause", cause, "err", err)
+	err := error(nil)
+	if idle {
+		err = e.look(ctx, false)
+	} else {
+		err = e.sweep()
+	}
+	if err != nil {
+		e.Log.Warn("look", "cause", cause, "err", err)
 	} else if cause != schedule.Swept { // the interval's own looks would fill the journal
 		e.tell(journal.ScheduleWoken{Cause: string(cause), Digest: e.todo.digest()})
 	}
-	if idle {
-		e.settle(ctx)
-	}
 }
 
-// settle does what needs git between two items.
-func (e *Engine) settle(ctx context.Context) {
-	if err := errors.Join(e.deliver(ctx), e.remember(ctx)); err != nil && ctx.Err() == nil {
-		e.Log.Warn("settle", "err", err)
+// look brings everything in step between two items: merges first, since a merged
+// branch brings its ticks along, then TODO.md, then what is on the branch already.
+// Its error is TODO.md's; git is asked again next time.
+func (e *Engine) look(ctx context.Context, asked bool) error {
+	e.grumble(ctx, e.deliver(ctx))
+	if err := e.sweep(); err != nil {
+		return err
+	}
+	if err := e.unpark(asked); err != nil {
+		return err
+	}
+	e.grumble(ctx, e.remember(ctx))
+	return nil
+}
+
+func (e *Engine) grumble(ctx context.Context, err error) {
+	if err != nil && ctx.Err() == nil {
+		e.Log.Warn("git", "err", err)
 	}
 }
 
@@ -102,10 +119,9 @@ func (e *Engine) Once(claim, work context.Context) (Outcome, error) {
 	e.report(status.Starting)
 	tried := map[string]bool{}
 	for {
-		if err := e.sweep(); err != nil {
+		if err := e.look(work, len(tried) == 0); err != nil {
 			return out, err
 		}
-		e.settle(work)
 		t, ok := e.next(claim, task.ClaimOptions{Skip: tried, Now: true})
 		if !ok {
 			return out, nil

@@ -74,7 +74,7 @@ func (e *Engine) sweep() error {
 		return err
 	}
 	e.tellChanges(changes)
-	return e.unblock()
+	return e.accept(changes.Ticked)
 }
 
 func (e *Engine) readTodo() (todo.Doc, error) {
@@ -116,16 +116,15 @@ func (e *Engine) unfit(it todo.Item) string {
 	return ""
 }
 
-// unblock queues again what waited for a fact of the set-up that has come true.
-func (e *Engine) unblock() error {
-	moved, err := e.Tasks.Unpark(time.Now(), func(t task.Task) bool {
-		return t.State == task.Blocked && slices.Contains(setupReasons, t.Reason) &&
-			(e.Blocked == nil || reasonFor(e.Blocked) != t.Reason)
-	})
-	for _, t := range moved {
-		e.tell(journal.TaskResumed{Task: t.ID, From: string(task.Blocked)})
+// accept ends items that have landed and whose box a person ticked: a merge that
+// keeps the commits was noticed before, so this is a squash, or a person's word.
+func (e *Engine) accept(ticked []task.Task) error {
+	for _, t := range ticked {
+		if _, err := e.Tasks.Move(t.ID, task.Accepted, task.None, "", time.Now(), nil); err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 // remember settles tasks that were never worked but whose commit is on the branch:

@@ -34,7 +34,7 @@ func newLog(w *world, c configs.Log, held *redact.Set) *slog.Logger {
 	if opt.NoColor {
 		opt.TimeFormat = time.RFC3339
 	}
-	return slog.New(masking{tint.NewHandler(w.Err, opt), held})
+	return slog.New(masking{tint.NewTextHandler(w.Err, opt), held})
 }
 
 // colour follows no-color.org and the terminal; tint itself looks at neither.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -74,7 +75,7 @@ type taskLine struct {
 func lineOf(t task.Task) taskLine {
 	return taskLine{
 		ID: t.ID, Text: t.Text, State: t.State, Reason: t.Reason, Message: t.Message, Commit: t.Commit, Branch: t.Branch,
-		Attempts: t.Attempts, CostUSD: json.Number(usd(t.CostMicroUSD)), Hint: t.Reason.Hint(),
+		Attempts: t.Attempts, CostUSD: json.Number(usd(t.CostMicroUSD)), Hint: hintOf(t),
 	}
 }
 
@@ -92,11 +93,14 @@ func (w *world) printOutcome(tasks []engine.Ended) error {
 	for _, t := range tasks {
 		w.printf("%-10s  %s  %s%s\n", t.State, t.ID, shorten(t.Text, 60), short(t.Commit, "  "))
 		if t.Reason != task.None {
-			w.printf("            %s: %s\n            hint: %s\n", t.Reason, shorten(t.Message, 200), t.Reason.Hint())
+			w.printf("            %s: %s\n            hint: %s\n", t.Reason, shorten(t.Message, 200), hintOf(t.Task))
 		}
 	}
 	return nil
 }
+
+// hintOf is the hint of a task's reason, made out to it.
+func hintOf(t task.Task) string { return strings.ReplaceAll(t.Reason.Hint(), "TASK", t.ID) }
 
 // short is a commit id as people read it, with a lead in front; empty without one.
 func short(oid, lead string) string {

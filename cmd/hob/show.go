@@ -84,7 +84,7 @@ func (s *site) printTask(t task.Task) error {
 	w.printf("%s  %s\n", t.ID, plain(t.Text))
 	w.printf("%s since %s, attempt %d, %s USD\n", t.State, t.Since.Local().Format(time.DateTime), t.Attempts, usd(t.CostMicroUSD))
 	if t.Reason != task.None {
-		w.printf("%s: %s\nhint: %s\n", t.Reason, plain(t.Message), t.Reason.Hint())
+		w.printf("%s: %s\nhint: %s\n", t.Reason, plain(t.Message), hintOf(t))
 	}
 	if t.Commit != "" {
 		w.printf("commit %s on %s, from %s\n", short(t.Commit, ""), t.Branch, short(t.Base, ""))

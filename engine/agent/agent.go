@@ -90,7 +90,6 @@ type Session struct {
 	turns  int
 	nudged bool
 	seen   repeats
-	unsafe int
 }
 
 // New starts a conversation about item; nothing is asked yet.
