@@ -13,6 +13,7 @@ import (
 )
 
 func TestBaseFollowsHead(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name       string
 		set        func(b *box) (want string)
@@ -58,6 +59,7 @@ func TestBaseFollowsHead(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			b := newBox(t)
 			want := tt.set(b)
 			got, err := b.open("").Base(t.Context(), tt.configured, agent)
@@ -72,6 +74,7 @@ func TestBaseFollowsHead(t *testing.T) {
 }
 
 func TestBaseOfLinkedWorkTreeIsItsOwnHead(t *testing.T) {
+	t.Parallel()
 	b := newBox(t)
 	b.commit(map[string]string{"a": "1\n"})
 	linked := filepath.Join(t.TempDir(), "linked")
@@ -88,6 +91,7 @@ func TestBaseOfLinkedWorkTreeIsItsOwnHead(t *testing.T) {
 // TestBaseWeighsTheCopies walks through what people do to the agent branch between
 // two items. Each starts with one landed item and returns the base that must follow.
 func TestBaseWeighsTheCopies(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name   string
 		remote bool
@@ -148,6 +152,7 @@ func TestBaseWeighsTheCopies(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			b, origin, remote := newBox(t), "", ""
 			b.commit(map[string]string{"a": "1\n"})
 			if tt.remote {
@@ -184,6 +189,7 @@ func personCommits(b *box, dir string, message ...string) string {
 }
 
 func TestBaseAdoptsAForeignAgentBranchOnlyOnTopOfTheBase(t *testing.T) {
+	t.Parallel()
 	b := newBox(t)
 	b.commit(map[string]string{"a": "1\n"})
 	b.git("branch", agent)
@@ -206,6 +212,7 @@ func TestBaseAdoptsAForeignAgentBranchOnlyOnTopOfTheBase(t *testing.T) {
 }
 
 func TestBaseKeepsWhatWasNeverPublished(t *testing.T) {
+	t.Parallel()
 	b := newBox(t)
 	b.commit(map[string]string{"a": "1\n"})
 	r := b.open("")
@@ -222,6 +229,7 @@ func TestBaseKeepsWhatWasNeverPublished(t *testing.T) {
 }
 
 func TestUnreachableRemoteIsAWarning(t *testing.T) {
+	t.Parallel()
 	b := newBox(t)
 	want := b.commit(map[string]string{"a": "1\n"})
 	b.git("remote", "add", "origin", filepath.Join(t.TempDir(), "nowhere.git"))
@@ -233,6 +241,7 @@ func TestUnreachableRemoteIsAWarning(t *testing.T) {
 }
 
 func TestBaseRefusesBadNames(t *testing.T) {
+	t.Parallel()
 	b := newBox(t)
 	b.commit(nil)
 	r := b.open("")
@@ -244,6 +253,7 @@ func TestBaseRefusesBadNames(t *testing.T) {
 }
 
 func TestTheUsersGarbageCollectionTakesNothing(t *testing.T) {
+	t.Parallel()
 	b := newBox(t)
 	b.commit(map[string]string{"a": "1\n"})
 	b.commit(map[string]string{"a": "2\n"})
@@ -262,6 +272,7 @@ func TestTheUsersGarbageCollectionTakesNothing(t *testing.T) {
 }
 
 func TestStoreOfBorrowedAndOddlyPackedObjects(t *testing.T) {
+	t.Parallel()
 	b := newBox(t)
 	oid := b.commit(map[string]string{"a": "1\n"})
 	b.git("repack", "-q", "-a", "-d")

@@ -25,6 +25,7 @@ const (
 	saysNotFound     says = "not_found"
 	saysProtocol     says = "protocol_refused"
 	saysLocked       says = "locked"
+	saysNameTaken    says = "name_taken" // a ref named like a folder of the other
 	saysDisk         says = "disk_full"
 	saysCorrupt      says = "corrupt"
 )
@@ -48,6 +49,8 @@ func sayings() []saying {
 		{"Disk quota exceeded", saysDisk},
 		{"branch is currently checked out", saysCheckedOut},
 		{"refusing to update checked out branch", saysCheckedOut},
+		{"exists; cannot create", saysNameTaken},
+		{" but expected ", saysNotForward},
 		{".lock': File exists", saysLocked},
 		{"Unable to create '", saysLocked},
 		{"cannot lock ref", saysLocked},
@@ -90,6 +93,7 @@ func sayings() []saying {
 		{"repository not found", saysNotFound},
 		{"does not appear to be a git repository", saysNotFound},
 		{"not found: did you run git update-server-info", saysNotFound},
+		{"' not found", saysNotFound},
 		{"The requested URL returned error: 404", saysNotFound},
 		{"does not exist", saysNotFound},
 		{"transport '", saysProtocol},
@@ -124,14 +128,15 @@ type gitError struct {
 	command string
 	code    int
 	says    says
-	stderr  string // trimmed, the last lines
+	all     string // stderr, up to its cap
+	stderr  string // its last lines, in one
 	cause   error  // the end of the context, when that ended it
 }
 
 // newGitError keeps the last lines of stderr, where git says what it died of.
 func newGitError(command string, code int, stderr string, cause error) *gitError {
 	const lines, bytes = 6, 600
-	e := &gitError{command: command, code: code, says: understand(stderr), cause: cause}
+	e := &gitError{command: command, code: code, says: understand(stderr), all: stderr, cause: cause}
 	all := strings.Split(strings.TrimSpace(stderr), "\n")
 	e.stderr = strings.Join(all[max(0, len(all)-lines):], "; ")
 	if n := len(e.stderr); n > bytes {

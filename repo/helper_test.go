@@ -16,8 +16,9 @@ import (
 	"hob/repo"
 )
 
-// box is a user's repository with a home of its own, so that no test depends on the
-// git configuration of the machine.
+// box is a user's repository. The home of its user is shared and set up by TestMain,
+// so that no test depends on the git configuration of the machine; home is what hob
+// is given instead.
 type box struct {
 	t     *testing.T
 	home  string
@@ -33,10 +34,6 @@ func newBox(t *testing.T) *box {
 	for _, dir := range []string{b.home, b.dir} {
 		must(t, os.MkdirAll(dir, 0o755))
 	}
-	t.Setenv("HOME", b.home)
-	t.Setenv("XDG_CONFIG_HOME", filepath.Join(b.home, ".config"))
-	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
-	write(t, filepath.Join(b.home, ".gitconfig"), "[user]\n\tname = U\n\temail = u@example.org\n[init]\n\tdefaultBranch = main\n")
 	b.git("init", "-q", "-b", "main")
 	return b
 }
@@ -85,7 +82,8 @@ func (b *box) open(remote string) *repo.Repo {
 	place, err := repo.Find(b.t.Context(), b.dir)
 	must(b.t, err)
 	r, err := repo.Open(b.t.Context(), place, repo.Options{
-		State: b.state, Remote: remote, Step: func(point string) { b.steps = append(b.steps, point) },
+		State: b.state, Remote: remote, Env: append(os.Environ(), "HOME="+b.home),
+		Step: func(point string) { b.steps = append(b.steps, point) },
 	})
 	must(b.t, err)
 	return r
@@ -225,4 +223,3 @@ func snapshot(t *testing.T, r *repo.Repo, task string) *repo.Workspace {
 func change(path, before, after string) edit.Change {
 	return edit.Change{Path: path, Before: []byte(before), After: []byte(after), Existed: true}
 }
-

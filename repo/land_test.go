@@ -105,8 +105,10 @@ func hooks(b *box, witness string) {
 }
 
 func TestLandingLeavesTheUsersRepositoryAsItWas(t *testing.T) {
+	t.Parallel()
 	for _, tt := range odd() {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			b := newBox(t)
 			b.commit(map[string]string{"a.txt": "one\n", "TODO.md": "- [ ] x\n"})
 			b.commit(map[string]string{"b/c.txt": "two\n"})
@@ -158,6 +160,7 @@ func otherRefs(b *box) string {
 }
 
 func TestTheStoreHoldsOnlyHobsRefs(t *testing.T) {
+	t.Parallel()
 	b := newBox(t)
 	b.commit(map[string]string{"a": "1\n"})
 	b.git("tag", "v1")
@@ -173,6 +176,7 @@ func TestTheStoreHoldsOnlyHobsRefs(t *testing.T) {
 }
 
 func TestItemsMakeOneLinearBranch(t *testing.T) {
+	t.Parallel()
 	b := newBox(t)
 	first := b.commit(map[string]string{"a": "1\n"})
 	r := b.open("origin")

@@ -31,9 +31,6 @@ type Target struct {
 	Message string // for a person; "" when there is nothing to say
 }
 
-// Holds reports whether nothing is missing at the target.
-func (t Target) Holds() bool { return t.State == Pushed || t.State == UpToDate || t.State == None }
-
 // Publish brings a commit of the store to the agent branch of the user's repository,
 // then to that of a remote; remote "" is no remote. Each target is asked first, so
 // that publishing again changes nothing, and after a push that ended without a clear
@@ -73,10 +70,12 @@ func reserved(branch string) string {
 
 // receivePack is what runs in the user's repository. Options of the pushing side
 // don't reach it: without these its hooks would run, and updateInstead would write
-// the work tree (git-config(1), receive.denyCurrentBranch).
+// the work tree (git-config(1), receive.denyCurrentBranch). The command that would
+// list refs of alternates is replaced because receive-pack's own quarantine counts as
+// one, and would run it (tmp-objdir.c).
 const receivePack = "git -c core.hooksPath=/dev/null -c receive.autogc=false -c receive.denyCurrentBranch=refuse" +
 	" -c receive.denyNonFastForwards=true -c receive.denyDeletes=true -c gc.auto=0 -c core.fsync=all" +
-	" -c receive.fsckObjects=true receive-pack"
+	" -c receive.fsckObjects=true -c core.alternateRefsCommand=true receive-pack"
 
 func (r *Repo) publishHere(ctx context.Context, branch, oid string) (Target, error) {
 	t := Target{Name: Here}
@@ -164,10 +163,7 @@ func pushFailed(out []byte, err error) (state, message string) {
 		return Unreachable, err.Error()
 	}
 	report := refusal(string(out))
-	meaning := understand(report)
-	if meaning == saysNothing || meaning == saysDeclined && ge.says != saysNothing {
-		meaning = ge.says
-	}
+	meaning := understand(report + "\n" + ge.all)
 	message = ge.Error()
 	if report != "" {
 		message = report

@@ -36,6 +36,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -137,6 +138,13 @@ func prepareState(p Place, state string) error {
 	if !filepath.IsAbs(state) {
 		return fmt.Errorf("open state folder %q: not an absolute path", state)
 	}
+	real, err := resolveExisting(state)
+	if err != nil {
+		return fmt.Errorf("resolve state folder: %w", err)
+	}
+	if !p.Bare && within(p.Root, real) {
+		return &UnsupportedError{Why: "the state folder " + state + " lies inside the work tree"}
+	}
 	if err := os.RemoveAll(filepath.Join(state, "tmp")); err != nil {
 		return fmt.Errorf("empty tmp of the state folder: %w", err)
 	}
@@ -145,14 +153,17 @@ func prepareState(p Place, state string) error {
 			return fmt.Errorf("make state folder: %w", err)
 		}
 	}
-	real, err := filepath.EvalSymlinks(state)
-	if err != nil {
-		return fmt.Errorf("resolve state folder: %w", err)
-	}
-	if !p.Bare && within(p.Root, real) {
-		return &UnsupportedError{Why: "the state folder " + state + " lies inside the work tree"}
-	}
 	return nil
+}
+
+// resolveExisting follows the links in the part of a path that exists.
+func resolveExisting(name string) (string, error) {
+	real, err := filepath.EvalSymlinks(name)
+	if errors.Is(err, fs.ErrNotExist) && filepath.Dir(name) != name {
+		real, err = resolveExisting(filepath.Dir(name))
+		return filepath.Join(real, filepath.Base(name)), err
+	}
+	return real, err
 }
 
 // within reports whether name is dir or lies below it; both are resolved paths.

@@ -231,23 +231,40 @@ func (w *Workspace) scan() (scanned, error) {
 	if err := walk(w.root, ".", s.visit); err != nil {
 		return scanned{}, fmt.Errorf("scan workspace: %w", err)
 	}
-	for name, e := range w.stock.entries {
-		if s.seen[name] {
-			continue
-		}
-		if e.mode == filemode.Submodule {
+	s.deletions()
+	slices.SortFunc(s.changes, func(a, b FileChange) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(s.findings, func(a, b Finding) int { return strings.Compare(a.Path, b.Path) })
+	return s.scanned, nil
+}
+
+// deletions adds what the base has and the disk hasn't. What lies below a name that
+// was left out stays as the base has it.
+func (s *scanner) deletions() {
+	leftOut := map[string]bool{}
+	for _, f := range s.findings {
+		leftOut[f.Path] = true
+	}
+	for name, e := range s.w.stock.entries {
+		switch {
+		case s.seen[name] || below(name, leftOut):
+		case e.mode == filemode.Submodule:
 			s.find(name, GitLink, "a submodule can't be removed")
-			continue
-		}
-		if !s.forbidden(name, e.hash) {
+		case !s.forbidden(name, e.hash):
 			s.changes = append(s.changes, FileChange{
 				Path: name, Kind: Deleted, OldMode: treeMode(e.mode), OldBlob: e.hash.String(),
 			})
 		}
 	}
-	slices.SortFunc(s.changes, func(a, b FileChange) int { return strings.Compare(a.Path, b.Path) })
-	slices.SortFunc(s.findings, func(a, b Finding) int { return strings.Compare(a.Path, b.Path) })
-	return s.scanned, nil
+}
+
+// below reports whether a folder of name is in the set.
+func below(name string, set map[string]bool) bool {
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		if set[dir] {
+			return true
+		}
+	}
+	return false
 }
 
 type scanner struct {
@@ -318,6 +335,10 @@ func (s *scanner) visitFile(name string, d fs.DirEntry, e *entry) error {
 		s.find(name, SpecialFile, "a pipe, socket or device can't be committed")
 		return nil
 	}
+	if info.Size() > MaxFile && (e == nil || e.stat.size != info.Size()) {
+		s.refused(name, info, e) // too much to read for nothing
+		return nil
+	}
 	seen := time.Now()
 	hash, err := s.w.hash(name, mode, info.Size())
 	if err != nil {
@@ -327,7 +348,7 @@ func (s *scanner) visitFile(name string, d fs.DirEntry, e *entry) error {
 		e.stat, e.seen = now, seen
 		return nil
 	}
-	if s.refused(name, info, hash, e) {
+	if s.refused(name, info, e) {
 		return nil
 	}
 	c := FileChange{Path: name, Kind: Added, Mode: treeMode(mode), Blob: hash.String(), Size: info.Size()}
@@ -339,7 +360,7 @@ func (s *scanner) visitFile(name string, d fs.DirEntry, e *entry) error {
 }
 
 // refused adds a finding when a changed file can't be committed.
-func (s *scanner) refused(name string, info fs.FileInfo, hash plumbing.Hash, e *entry) bool {
+func (s *scanner) refused(name string, info fs.FileInfo, e *entry) bool {
 	old := plumbing.ZeroHash
 	if e != nil {
 		old = e.hash
@@ -416,8 +437,9 @@ func treeMode(m filemode.FileMode) string {
 	return fmt.Sprintf("%06o", uint32(m))
 }
 
-// Changed lists what differs from the base now, whoever changed it, by path. What
-// [Workspace.Freeze] would leave out isn't listed.
+// Changed lists what differs from the base now, whoever changed it, by path. Files
+// with findings aren't listed. What only a close look at the content tells, line ends
+// that come back and binary files, is left to [Workspace.Freeze].
 func (w *Workspace) Changed() ([]FileChange, error) {
 	found, err := w.scan()
 	return found.changes, err

@@ -2,6 +2,7 @@ package repo
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +20,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/storage/filesystem"
+
+	"hob/journal/durable"
 )
 
 // copyTimeout bounds what copies a whole repository or writes a whole tree.
@@ -47,7 +51,17 @@ func (r *Repo) makeStore(ctx context.Context) error {
 	if _, err := os.Stat(r.store); err == nil {
 		return nil
 	}
-	half := filepath.Join(r.opt.State, "store.new")
+	old, err := filepath.Glob(filepath.Join(r.opt.State, "store.new*"))
+	if err != nil {
+		return err
+	}
+	for _, name := range old {
+		if err := os.RemoveAll(name); err != nil {
+			return err
+		}
+	}
+	// A new name each time: the git of a killed process may still write to the old.
+	half := filepath.Join(r.opt.State, "store.new-"+rand.Text())
 	if err := r.clone(ctx, half); err != nil {
 		return err
 	}
@@ -121,7 +135,7 @@ func settleStore(store string) error {
 	}
 	files := map[string]string{"config": storeConfig, "HEAD": "ref: refs/heads/none\n", "info/attributes": storeAttributes}
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(store, name), []byte(text), 0o600); err != nil {
+		if err := durable.WriteFile(durable.OS(), filepath.Join(store, name), []byte(text), 0o600); err != nil {
 			return err
 		}
 	}
@@ -304,14 +318,29 @@ func (r *Repo) File(ctx context.Context, rev, path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	entry, err := tree.FindEntry(path)
-	switch {
-	case errors.Is(err, object.ErrEntryNotFound), errors.Is(err, object.ErrDirectoryNotFound):
-		return nil, &fs.PathError{Op: "read", Path: path, Err: fs.ErrNotExist}
-	case err != nil:
-		return nil, fmt.Errorf("read %s of %s: %w", path, rev, err)
-	case entry.Mode == filemode.Dir || entry.Mode == filemode.Symlink || entry.Mode == filemode.Submodule:
+	entry, err := o.lookup(tree, path)
+	if err != nil {
+		return nil, &fs.PathError{Op: "read", Path: path, Err: err}
+	}
+	if !entry.Mode.IsFile() || entry.Mode == filemode.Symlink {
 		return nil, &fs.PathError{Op: "read", Path: path, Err: errors.New("not a regular file")}
 	}
 	return o.content(entry.Hash)
+}
+
+// lookup finds a path in a tree; [fs.ErrNotExist] when it isn't there.
+func (o *objects) lookup(tree *object.Tree, path string) (*object.TreeEntry, error) {
+	dir, rest, below := strings.Cut(path, "/")
+	i := slices.IndexFunc(tree.Entries, func(e object.TreeEntry) bool { return e.Name == dir })
+	if i < 0 || below && tree.Entries[i].Mode != filemode.Dir {
+		return nil, fs.ErrNotExist
+	}
+	if !below {
+		return &tree.Entries[i], nil
+	}
+	sub, err := object.GetTree(o, tree.Entries[i].Hash)
+	if err != nil {
+		return nil, err
+	}
+	return o.lookup(sub, rest)
 }

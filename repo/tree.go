@@ -52,6 +52,9 @@ func (t *Tree) Close() error { return t.root.Close() }
 // FS is the tree for looking around: links can't lead out of it.
 func (t *Tree) FS() fs.FS { return t.root.FS() }
 
+// ReadDir lists a folder; "." is the root.
+func (t *Tree) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(t.root.FS(), name) }
+
 // Lstat describes what is at name, slash-separated, without following a link there.
 func (t *Tree) Lstat(name string) (fs.FileInfo, error) { return t.root.Lstat(name) }
 

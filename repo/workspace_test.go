@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hob/engine/edit"
 	"hob/repo"
 )
 
@@ -33,6 +32,7 @@ func findings(fs []repo.Finding) []string {
 }
 
 func TestSnapshotIsTheCommitByteForByte(t *testing.T) {
+	t.Parallel()
 	b := newBox(t)
 	files := map[string]string{
 		".gitattributes": "*.txt text eol=crlf ident filter=evil\n",
@@ -95,6 +95,7 @@ func hashOf(t *testing.T, b *box, content string) string {
 }
 
 func TestFreezeWritesWhatGitWouldWrite(t *testing.T) {
+	t.Parallel()
 	b := newBox(t)
 	b.commit(map[string]string{
 		".gitignore": "*.log\n/build/\n!keep.log\n[!a-y]gone\n", "a.txt": "1\n", "dir/x": "x\n", "dir/y": "y\n", "dir.c": "c\n",
@@ -149,6 +150,7 @@ func TestFreezeWritesWhatGitWouldWrite(t *testing.T) {
 }
 
 func TestFreezeLeavesOutWhatACommitMustNotHold(t *testing.T) {
+	t.Parallel()
 	b := newBox(t)
 	b.commit(map[string]string{
 		"text": "t\n", "sub/keep": "k\n", "model.bin": "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 3\n",
@@ -183,7 +185,9 @@ func TestFreezeLeavesOutWhatACommitMustNotHold(t *testing.T) {
 		{"set-id", func(d string) error {
 			return errors.Join(os.WriteFile(filepath.Join(d, "s"), nil, 0o600), os.Chmod(filepath.Join(d, "s"), 0o755|fs.ModeSetuid))
 		}, "bad_mode s"},
-		{"large", func(d string) error { return os.WriteFile(filepath.Join(d, "big"), make([]byte, repo.MaxFile+1), 0o600) }, "too_large big"},
+		{"large", func(d string) error {
+			return os.WriteFile(filepath.Join(d, "big"), make([]byte, repo.MaxFile+1), 0o600)
+		}, "too_large big"},
 		{"binary over text", func(d string) error { return os.WriteFile(filepath.Join(d, "text"), []byte("a\x00b"), 0o600) }, "binary_file text"},
 		{"pointer", func(d string) error { return os.WriteFile(filepath.Join(d, "model.bin"), []byte("raw"), 0o600) }, "filtered_file model.bin"},
 		{"pointer deleted", func(d string) error { return os.Remove(filepath.Join(d, "model.bin")) }, "filtered_file model.bin"},
@@ -221,6 +225,7 @@ func TestFreezeLeavesOutWhatACommitMustNotHold(t *testing.T) {
 }
 
 func TestFreezeOfAllowedOddities(t *testing.T) {
+	t.Parallel()
 	b := newBox(t)
 	b.commit(map[string]string{".gitattributes": "assets/** filter=lfs\nassets/*.txt -filter\n[attr]big filter=lfs\n/only big\n", "dos": "1\r\n2\r\n3\r\n"})
 	ws := snapshot(t, b.open(""), "t1")
@@ -246,6 +251,7 @@ func TestFreezeOfAllowedOddities(t *testing.T) {
 }
 
 func TestChangedSeesEditsThatKeepSizeAndTime(t *testing.T) {
+	t.Parallel()
 	b := newBox(t)
 	b.commit(map[string]string{"a": "1\n"})
 	ws := snapshot(t, b.open(""), "t1")
@@ -261,6 +267,7 @@ func TestChangedSeesEditsThatKeepSizeAndTime(t *testing.T) {
 }
 
 func TestSlotIsUsedAgainWithoutLeaks(t *testing.T) {
+	t.Parallel()
 	b := newBox(t)
 	b.commit(map[string]string{"a": "1\n", "d/b": "2\n", ".gitignore": "*.o\n"})
 	r := b.open("")
@@ -302,6 +309,7 @@ func TestSlotIsUsedAgainWithoutLeaks(t *testing.T) {
 }
 
 func TestSlotReplacedByALinkIsMadeAnew(t *testing.T) {
+	t.Parallel()
 	b := newBox(t)
 	oid := b.commit(map[string]string{"a": "1\n"})
 	r := b.open("")
@@ -319,6 +327,7 @@ func TestSlotReplacedByALinkIsMadeAnew(t *testing.T) {
 }
 
 func TestTwoWorkspacesDoNotShareASlot(t *testing.T) {
+	t.Parallel()
 	b := newBox(t)
 	b.commit(map[string]string{"a": "1\n"})
 	r := b.open("")
@@ -328,6 +337,7 @@ func TestTwoWorkspacesDoNotShareASlot(t *testing.T) {
 }
 
 func TestCheckoutIsCleanAndKeepsTimes(t *testing.T) {
+	t.Parallel()
 	b := newBox(t)
 	b.commit(map[string]string{"a": "1\n", "b": "1\n"})
 	r := b.open("")
@@ -360,122 +370,8 @@ func TestCheckoutIsCleanAndKeepsTimes(t *testing.T) {
 	}
 }
 
-func TestApplyIsAllOrNothing(t *testing.T) {
-	tests := []struct {
-		name    string
-		changes []edit.Change
-		ok      bool
-		stale   string
-	}{
-		{"write, add, delete", []edit.Change{
-			change("a", "1\n", "2\n"), {Path: "new/deep/f", After: []byte("n\n")}, {Path: "d/b", Before: []byte("2\n"), Existed: true, Delete: true},
-		}, true, ""},
-		{"changed since", []edit.Change{change("a", "1\n", "2\n"), change("run.sh", "other", "x")}, false, "run.sh"},
-		{"gone since", []edit.Change{{Path: "new/f", After: []byte("n")}, change("gone", "x", "y")}, false, "gone"},
-		{"appeared since", []edit.Change{{Path: "a", After: []byte("n")}}, false, "a"},
-		{"a link by now", []edit.Change{change("link", "1\n", "x")}, false, "link"},
-		{"into a link out", []edit.Change{change("a", "1\n", "2\n"), {Path: "out/f", After: []byte("x")}}, false, ""},
-		{"below a file", []edit.Change{change("a", "1\n", "2\n"), {Path: "run.sh/f", After: []byte("x")}}, false, ""},
-		{"climbing", []edit.Change{{Path: "../f", After: []byte("x")}}, false, ""},
-		{"git", []edit.Change{{Path: "x/.Git/hooks/f", After: []byte("x")}}, false, ""},
-		{"a folder", []edit.Change{change("a", "1\n", "2\n"), {Path: "d", After: []byte("x")}}, false, "d"},
-		{"last one can't be put in place", []edit.Change{
-			change("a", "1\n", "2\n"), {Path: "new/f", After: []byte("n")}, {Path: "e", After: []byte("x")}, {Path: "e/f", After: []byte("x")},
-		}, false, ""},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			dir, outside := t.TempDir(), t.TempDir()
-			write(t, filepath.Join(dir, "a"), "1\n")
-			write(t, filepath.Join(dir, "d/b"), "2\n")
-			write(t, filepath.Join(dir, "run.sh"), "#!\n")
-			must(t, os.Chmod(filepath.Join(dir, "run.sh"), 0o755))
-			must(t, os.Symlink("a", filepath.Join(dir, "link")))
-			must(t, os.Symlink(outside, filepath.Join(dir, "out")))
-			tree, err := repo.OpenTree(dir)
-			must(t, err)
-			defer tree.Close()
-			before := contents(t, dir)
-			err = tree.Apply(tt.changes)
-			if (err == nil) != tt.ok {
-				t.Fatalf("Apply = %v, want success %v", err, tt.ok)
-			}
-			var stale *repo.StaleError
-			if got := errors.As(err, &stale); got != (tt.stale != "") || got && stale.Path != tt.stale {
-				t.Errorf("Apply = %v, want stale %q", err, tt.stale)
-			}
-			if diff := cmp.Diff(before, contents(t, dir)); !tt.ok && diff != "" {
-				t.Errorf("a refused Apply changed (-before +after):\n%s", diff)
-			}
-			if tt.ok && (read(t, filepath.Join(dir, "a")) != "2\n" || read(t, filepath.Join(dir, "new/deep/f")) != "n\n" || exists(filepath.Join(dir, "d/b"))) {
-				t.Errorf("after Apply: %v", contents(t, dir))
-			}
-			if left := contents(t, outside); len(left) != 1 {
-				t.Errorf("outside: %v", left)
-			}
-		})
-	}
-}
-
-func exists(name string) bool {
-	_, err := os.Lstat(name)
-	return err == nil
-}
-
-// contents maps every name below dir to its mode and bytes.
-func contents(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	all := map[string]string{}
-	must(t, filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		rel, _ := filepath.Rel(dir, name)
-		all[rel] = info.Mode().String()
-		if info.Mode().IsRegular() {
-			all[rel] += " " + read(t, name)
-		}
-		return nil
-	}))
-	return all
-}
-
-func TestApplyKeepsModes(t *testing.T) {
-	dir := t.TempDir()
-	write(t, filepath.Join(dir, "run.sh"), "1")
-	must(t, os.Chmod(filepath.Join(dir, "run.sh"), 0o750))
-	tree, err := repo.OpenTree(dir)
-	must(t, err)
-	defer tree.Close()
-	must(t, tree.Apply([]edit.Change{change("run.sh", "1", "2"), {Path: "tool", Mode: 0o755}, {Path: "plain"}}))
-	for name, want := range map[string]fs.FileMode{"run.sh": 0o750, "tool": 0o755, "plain": 0o644} {
-		info, err := os.Stat(filepath.Join(dir, name))
-		must(t, err)
-		if got := info.Mode().Perm(); got != want {
-			t.Errorf("%s has mode %v, want %v", name, got, want)
-		}
-	}
-}
-
-func TestReadDoesNotWaitForAPipe(t *testing.T) {
-	dir := t.TempDir()
-	must(t, syscall.Mkfifo(filepath.Join(dir, "p"), 0o600))
-	tree, err := repo.OpenTree(dir)
-	must(t, err)
-	defer tree.Close()
-	if _, err := tree.Read("p"); err == nil {
-		t.Error("Read of a pipe succeeded")
-	}
-	if _, err := tree.Read("missing"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("Read of nothing = %v", err)
-	}
-}
-
 func TestRestorePutsBackTheBase(t *testing.T) {
+	t.Parallel()
 	b := newBox(t)
 	b.commit(map[string]string{"TODO.md": "- [ ] x\n", "d/run.sh": "r\n"})
 	must(t, os.Chmod(filepath.Join(b.dir, "d/run.sh"), 0o755))
@@ -496,6 +392,7 @@ func TestRestorePutsBackTheBase(t *testing.T) {
 }
 
 func TestDiff(t *testing.T) {
+	t.Parallel()
 	b := newBox(t)
 	b.commit(map[string]string{"a": "1\n2\n3\n", "gone": "g\n", "run": "r\n"})
 	ws := snapshot(t, b.open(""), "t1")
