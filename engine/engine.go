@@ -86,9 +86,10 @@ type Boot struct {
 	PID                                      int
 }
 
-// Recover settles what a killed process left. Call it once, under the lock of the
-// state folder, before Run or Once.
-func (e *Engine) Recover(ctx context.Context) error {
+// Recover puts back what a killed process left half-way. Call it once, under the lock
+// of the state folder, before Run or Once, whose first look ends a landing that was
+// cut short.
+func (e *Engine) Recover() error {
 	e.bases = map[string][]validators.Result{}
 	cut, err := e.Tasks.Recover(time.Now())
 	if err != nil {
@@ -96,14 +97,6 @@ func (e *Engine) Recover(ctx context.Context) error {
 	}
 	for _, t := range cut {
 		e.tell(journal.TaskFinished{Task: t.ID, State: string(t.State), Reason: string(t.Reason), Attempt: t.Attempts, CostMicroUSD: t.CostMicroUSD})
-	}
-	for _, t := range e.Tasks.List() {
-		if t.State != task.Committing {
-			continue
-		}
-		if err := e.landAgain(ctx, t); err != nil {
-			return err
-		}
 	}
 	return nil
 }

@@ -60,6 +60,9 @@ func (a *attempt) rest(reason task.Reason, err error, note string) error {
 			t.Last += "\n" + note
 		}
 	}
+	if a.task.State == task.Committing || a.task.State == task.Committed {
+		return a.update(func(t *task.Task) { t.Message = err.Error() }) // deliver goes on with it
+	}
 	state := stateFor(reason)
 	var merr error
 	switch state {
@@ -75,8 +78,6 @@ func (a *attempt) rest(reason task.Reason, err error, note string) error {
 		a.task, merr = a.Tasks.Move(a.task.ID, state, reason, err.Error(), now, func(t *task.Task) { t.NotBefore = now.Add(waitOf(err)) })
 	case task.Queued:
 		a.task, merr = a.Tasks.Move(a.task.ID, state, reason, err.Error(), now, nil)
-	case task.Committed: // it has landed; only a target is missing
-		a.task, merr = a.Tasks.Update(a.task.ID, func(t *task.Task) { t.Reason, t.Message = reason, err.Error() })
 	default:
 		a.task, merr = a.Tasks.Move(a.task.ID, state, reason, err.Error(), now, last)
 	}

@@ -175,7 +175,9 @@ func (e *Engine) publish(ctx context.Context, t task.Task, run *journal.Run) (ta
 		}
 	}
 	if reason != task.None {
-		return e.Tasks.Update(t.ID, func(t *task.Task) { t.Reason, t.Message = reason, message })
+		return e.Tasks.Update(t.ID, func(t *task.Task) {
+			t.Reason, t.Message, t.NotBefore = reason, message, time.Now().Add(pushAgain(reason))
+		})
 	}
 	return e.Tasks.Move(t.ID, task.Pushed, task.None, "", time.Now(), nil)
 }
@@ -197,29 +199,46 @@ var pushReasons = map[string]task.Reason{
 	repo.Rejected:    task.PushRejected,
 }
 
-// deliver brings what has landed further: it notices what people have merged, and
-// pushes again what isn't everywhere yet.
-func (e *Engine) deliver(ctx context.Context) error {
+// pushAgain is how long to wait before a target is tried again: one that said no
+// wants a person, one that said nothing may be back soon.
+func pushAgain(r task.Reason) time.Duration {
+	if r == task.RemoteUnreachable || r == task.BranchCheckedOut {
+		return 5 * time.Minute
+	}
+	return recheck
+}
+
+// deliver brings what has landed further: it ends a landing that was cut short,
+// notices what people have merged, and pushes again what isn't everywhere yet.
+// asked: a person asks now, and no target is waited for.
+func (e *Engine) deliver(ctx context.Context, asked bool) error {
 	for _, t := range e.Tasks.List() {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if t.State != task.Committed && t.State != task.Pushed {
-			continue
-		}
-		merged, err := e.Repo.Merged(ctx, e.Config.Git.Base, t.Commit)
-		if err != nil {
-			return err
-		}
-		switch {
-		case merged:
-			_, err = e.Tasks.Move(t.ID, task.Merged, task.None, "", time.Now(), nil)
-		case t.State == task.Committed:
-			_, err = e.publish(ctx, t, e.Daemon)
+		var err error
+		switch t.State {
+		case task.Committing:
+			err = e.landAgain(ctx, t)
+		case task.Committed, task.Pushed:
+			err = e.deliverOne(ctx, t, asked)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (e *Engine) deliverOne(ctx context.Context, t task.Task, asked bool) error {
+	merged, err := e.Repo.Merged(ctx, e.Config.Git.Base, t.Commit)
+	switch {
+	case err != nil:
+		return err
+	case merged:
+		_, err = e.Tasks.Move(t.ID, task.Merged, task.None, "", time.Now(), nil)
+	case t.State == task.Committed && (asked || !time.Now().Before(t.NotBefore)):
+		_, err = e.publish(ctx, t, e.Daemon)
+	}
+	return err
 }

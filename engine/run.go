@@ -83,7 +83,7 @@ func (e *Engine) woken(ctx context.Context, cause schedule.Cause, idle bool) {
 // branch brings its ticks along, then TODO.md, then what is on the branch already.
 // Its error is TODO.md's; git is asked again next time.
 func (e *Engine) look(ctx context.Context, asked bool) error {
-	e.grumble(ctx, e.deliver(ctx))
+	e.grumble(ctx, e.deliver(ctx, asked))
 	if err := e.sweep(); err != nil {
 		return err
 	}

@@ -213,7 +213,7 @@ func (sh *shop) build(ctx context.Context, trigger string) error {
 	e.Boot.ID = e.Daemon.ID()
 	e.Status = func(r status.Report) { sh.writeStatus(r, held) }
 	sh.engine = e
-	return e.Recover(ctx)
+	return e.Recover()
 }
 
 // tools makes what an attempt works with: money, model, checks, commands.

@@ -85,7 +85,7 @@ func bySerial(list []task.Task) map[int]task.Task {
 	return m
 }
 
-// TestCrashAtEveryCall stops the story after each call of the file system and
+// TestCrashAtEveryCall stops the story at each call of the file system and
 // opens the files again: each task is as before the step or as after it, and
 // the story can be told to its end from there.
 func TestCrashAtEveryCall(t *testing.T) {
@@ -101,45 +101,56 @@ func TestCrashAtEveryCall(t *testing.T) {
 		}
 		after = append(after, bySerial(told.List()))
 	}
-	for n := 0; ; n++ {
-		dir := filepath.Join(t.TempDir(), "tasks")
-		crash := durable.NewCrash(disk, n)
-		at, err := tell(dir, crash)
-		if !crash.Crashed() {
-			if err != nil {
-				t.Fatal(err)
+	for name, crash := range map[string]func(durable.FS, int) *durable.Crash{
+		"killed": durable.NewCrash, "power cut": durable.NewPowerCut,
+	} {
+		t.Run(name, func(t *testing.T) {
+			for n := 0; ; n++ {
+				dir := filepath.Join(t.TempDir(), "tasks")
+				fs := crash(disk, n)
+				at, err := tell(dir, fs)
+				if !fs.Crashed() {
+					if err != nil || n == 0 {
+						t.Fatalf("after %d calls: %v", n, err)
+					}
+					return
+				}
+				if !errors.Is(err, durable.ErrCrashed) {
+					t.Fatalf("call %d: error %v, want ErrCrashed", n, err)
+				}
+				s, err := task.Open(dir, disk)
+				if err != nil {
+					t.Fatalf("call %d: reopen: %v", n, err)
+				}
+				intact(t, s, n, after[at], after[at+1])
+				for _, step := range story(s)[at:] {
+					// A claim that was on disk already leaves nothing to move.
+					if err := step(); err != nil && !errors.Is(err, task.ErrIllegal) {
+						t.Fatalf("call %d: going on: %v", n, err)
+					}
+				}
+				if litter := hidden(t, dir); len(litter) > 0 {
+					t.Fatalf("call %d: left %v", n, litter)
+				}
 			}
-			t.Logf("%d calls", n)
-			return
+		})
+	}
+}
+
+// intact reports each task of s that is neither as before nor as after a step.
+func intact(t *testing.T, s *task.Store, call int, before, after map[int]task.Task) {
+	t.Helper()
+	if d := s.Damaged(); len(d) > 0 {
+		t.Fatalf("call %d: damaged %v", call, d)
+	}
+	found := bySerial(s.List())
+	for serial, was := range before {
+		got, ok := found[serial]
+		if !ok {
+			t.Fatalf("call %d: lost task %s", call, was.ID)
 		}
-		if !errors.Is(err, durable.ErrCrashed) {
-			t.Fatalf("call %d: error %v, want ErrCrashed", n, err)
-		}
-		s, err := task.Open(dir, disk)
-		if err != nil {
-			t.Fatalf("call %d: reopen: %v", n, err)
-		}
-		if d := s.Damaged(); len(d) > 0 {
-			t.Fatalf("call %d: damaged %v", n, d)
-		}
-		found := bySerial(s.List())
-		for serial, was := range after[at] {
-			got, ok := found[serial]
-			if !ok {
-				t.Fatalf("call %d: lost task %s", n, was.ID)
-			}
-			if !cmp.Equal(got, was) && !cmp.Equal(got, after[at+1][serial]) {
-				t.Fatalf("call %d: task %s is neither as before step %d nor as after it:\n%s", n, was.ID, at, cmp.Diff(was, got))
-			}
-		}
-		for _, step := range story(s)[at:] {
-			// A claim that was on disk already leaves nothing to move.
-			if err := step(); err != nil && !errors.Is(err, task.ErrIllegal) {
-				t.Fatalf("call %d: going on: %v", n, err)
-			}
-		}
-		if litter := hidden(t, dir); len(litter) > 0 {
-			t.Fatalf("call %d: left %v", n, litter)
+		if !cmp.Equal(got, was) && !cmp.Equal(got, after[serial]) {
+			t.Fatalf("call %d: task %s is neither as before nor as after:\n%s", call, was.ID, cmp.Diff(was, got))
 		}
 	}
 }

@@ -206,3 +206,26 @@ func names(t *testing.T, dir string) []string {
 	}
 	return list
 }
+
+// A removal that never reached the disk leaves the file of a former id.
+func TestFormerFileDoesNotComeBack(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	sync(t, s, "- [ ] cache the map tiles on disk\n")
+	name := filepath.Join(dir, s.List()[0].ID+".json")
+	former, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sync(t, s, "- [ ] cache the map tiles on local disk\n")
+	want := s.List()
+	if err := os.WriteFile(name, former, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, open(t, dir).List()); diff != "" {
+		t.Errorf("tasks (-want +got):\n%s", diff)
+	}
+	if _, err := os.Stat(name); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the former file stays: %v", err)
+	}
+}

@@ -44,7 +44,7 @@ var legal = map[State][]State{
 	Preparing:  {Running, Blocked, Failed, Throttled, Queued, Withdrawn},
 	Running:    {Validating, Noop, Failed, Blocked, Paused, Throttled, Queued, Withdrawn},
 	Validating: {Committing, Repairing, Failed, Paused, Blocked, Queued},
-	Repairing:  {Validating, Failed, Paused, Throttled, Queued},
+	Repairing:  {Validating, Noop, Failed, Blocked, Paused, Throttled, Queued}, // DECISIONS 8
 	Throttled:  {Preparing, Queued, Withdrawn},
 	Failed:     {Queued, Paused, Withdrawn},
 	Paused:     {Queued, Withdrawn, Accepted, Rejected},

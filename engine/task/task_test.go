@@ -28,7 +28,7 @@ blocked: queued withdrawn accepted
 preparing: running blocked failed throttled queued withdrawn
 running: validating noop failed blocked paused throttled queued withdrawn
 validating: committing repairing failed paused blocked queued
-repairing: validating failed paused throttled queued
+repairing: validating noop failed blocked paused throttled queued
 throttled: preparing queued withdrawn
 failed: queued paused withdrawn
 paused: queued withdrawn accepted rejected
@@ -46,7 +46,7 @@ func legal() map[task.State][]task.State {
 	moves := map[task.State][]task.State{}
 	for line := range strings.Lines(strings.TrimSpace(table)) {
 		from, to, _ := strings.Cut(line, ":")
-		for _, s := range strings.Fields(to) {
+		for s := range strings.FieldsSeq(to) {
 			moves[task.State(from)] = append(moves[task.State(from)], task.State(s))
 		}
 	}
@@ -169,7 +169,7 @@ interrupted: queued
 	listed := 0
 	for line := range strings.Lines(strings.TrimSpace(want)) {
 		names, states, _ := strings.Cut(line, ":")
-		for _, name := range strings.Fields(names) {
+		for name := range strings.FieldsSeq(names) {
 			listed++
 			var got []string
 			for _, s := range task.Reason(name).States() {
