@@ -34,20 +34,21 @@ func Render(r Report, mask func(string) string) []byte {
 		if err != nil {
 			panic(fmt.Sprintf("status: a report that can't be written: %v", err)) // all its types can
 		}
-		if len(data) <= MaxBytes || !r.cut() {
+		if len(data) <= MaxBytes || !r.cut(len(data)) {
 			return data
 		}
 	}
 }
 
-// cut drops a part of the longest list; false when all are empty.
-func (r *Report) cut() bool {
+// cut drops a part of the longest list of a report that renders to size bytes;
+// false when all are empty.
+func (r *Report) cut(size int) bool {
 	longest := max(len(r.Task), len(r.Validator), len(r.Attention), len(r.Current))
 	if longest == 0 {
 		return false
 	}
 	r.Truncated = true
-	keep := longest - 1 - longest/8
+	keep := max(longest/2, min(longest-1, longest*MaxBytes/size))
 	switch longest {
 	case len(r.Task):
 		r.Task = r.Task[:keep]
@@ -151,12 +152,14 @@ func plain(s string) string {
 	return s
 }
 
-// second is the form of a time in the file. The zero time stays zero.
+// second is the form of a time in the file. The zero time stays zero, and what
+// RFC 3339 §1 can't write, a year beyond four digits, becomes it.
 func second(t time.Time) time.Time {
-	if t.IsZero() {
+	t = t.UTC().Truncate(time.Second)
+	if y := t.Year(); y < 1 || y > 9999 {
 		return time.Time{}
 	}
-	return t.UTC().Truncate(time.Second)
+	return t
 }
 
 // Write replaces the file name with r, mode 0600, and makes its folder when it

@@ -8,7 +8,7 @@
 //
 //	Sync     what TODO.md says now: new, edited, reworded, ticked, removed, held
 //	Claim    the next ready task, marked before it is handed out
-//	Move     one step of the table that [Legal] shows; all others are refused
+//	Move     one step of the table that Legal knows; all others are refused
 //	Fail     the end of an attempt: backoff, or a pause at the limits
 //	Recover  what a killed process left half-way
 //
