@@ -103,17 +103,15 @@ func (e *Engine) Recover() error {
 
 // landAgain finishes a commit that was about to land: its objects are on disk and
 // its id is in the task's file, so advancing the branch again is the same act.
-func (e *Engine) landAgain(ctx context.Context, t task.Task) error {
+func (e *Engine) landAgain(ctx context.Context, t task.Task) (task.Task, error) {
 	err := e.Repo.Advance(ctx, t.Branch, t.Commit, t.Base)
 	if err == nil {
-		_, err = e.Tasks.Move(t.ID, task.Committed, task.None, "", time.Now(), nil)
-		return err
+		return e.Tasks.Move(t.ID, task.Committed, task.None, "", time.Now(), nil)
 	}
 	e.Log.Warn("requeued", "task", t.ID, "why", err)
-	_, err = e.Tasks.Move(t.ID, task.Queued, task.Interrupted, err.Error(), time.Now(), func(t *task.Task) {
+	return e.Tasks.Move(t.ID, task.Queued, task.Interrupted, err.Error(), time.Now(), func(t *task.Task) {
 		t.Commit, t.Tree = "", ""
 	})
-	return err
 }
 
 // tell journals a fact that belongs to no item and that nothing waits for.

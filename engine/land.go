@@ -217,13 +217,15 @@ func (e *Engine) deliver(ctx context.Context, asked bool) error {
 			return context.Cause(ctx)
 		}
 		var err error
-		switch t.State {
-		case task.Committing:
-			err = e.landAgain(ctx, t)
-		case task.Committed, task.Pushed:
-			err = e.deliverOne(ctx, t, asked)
+		if t.State == task.Committing {
+			if t, err = e.landAgain(ctx, t); err != nil {
+				return err
+			}
 		}
-		if err != nil {
+		if t.State != task.Committed && t.State != task.Pushed {
+			continue
+		}
+		if err := e.deliverOne(ctx, t, asked); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"hob/engine/status"
+	"hob/engine/task"
 )
 
 // now is what the attempt under way is doing, for the status file. The attempt
@@ -61,7 +62,9 @@ func (e *Engine) report(state status.State) {
 	if at, ok := e.Tasks.Due(); ok {
 		r.NextWake = at
 	}
-	r.Tasks(e.Tasks.List())
+	tasks := e.Tasks.List()
+	r.Tasks(tasks)
+	r.LastSuccess = lastSuccess(tasks)
 	e.now.mu.Lock()
 	for i := range r.Current {
 		r.Current[i].Step, r.Current[i].LastProgress, r.Current[i].Deadline = e.now.step, e.now.since, e.now.deadline
@@ -70,6 +73,17 @@ func (e *Engine) report(state status.State) {
 	r.Journal.Entries, r.Journal.Head = e.Daemon.Head()
 	e.last.State = state
 	e.Status(r)
+}
+
+// lastSuccess is the newest commit that every target holds.
+func lastSuccess(tasks []task.Task) status.LastSuccess {
+	var last status.LastSuccess
+	for _, t := range tasks {
+		if t.State == task.Pushed && t.Since.After(last.At) {
+			last = status.LastSuccess{ID: t.ID, Commit: t.Commit, Branch: t.Branch, At: t.Since}
+		}
+	}
+	return last
 }
 
 func (f *todoFacts) report(path string) status.Todo {

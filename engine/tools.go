@@ -145,7 +145,7 @@ func (a *attempt) gate(_ context.Context, call model.Call) agent.Decision {
 	case strings.ContainsRune(command, 0):
 		return agent.Decision{Verdict: agent.Refuse, Why: "the command holds a NUL byte"}
 	}
-	for _, word := range strings.Fields(command) {
+	for word := range strings.FieldsSeq(command) {
 		if word == "sudo" || word == "doas" || word == "su" {
 			return agent.Decision{Verdict: agent.Refuse, Why: word + ": commands run as the daemon's own user, with nobody to answer"}
 		}

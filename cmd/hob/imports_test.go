@@ -45,7 +45,6 @@ var doors = map[string]string{
 	// The configuration, the scripted model's script, the status file.
 	"github.com/pelletier/go-toml/v2":   "configs engine/model engine/status",
 	"github.com/robfig/cron/v3":         "engine/schedule",
-	"github.com/sashabaranov/go-openai": "engine/model/wire",
 	"github.com/spf13/cobra":            "cmd/hob",
 	"github.com/spf13/pflag":            "cmd/hob",
 	"golang.org/x/mod":                  "journal",

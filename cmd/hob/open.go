@@ -197,6 +197,9 @@ func (sh *shop) build(ctx context.Context, trigger string) error {
 	if e.Tasks, err = task.Open(filepath.Join(sh.state, "tasks"), sh.w.FS); err != nil {
 		return err
 	}
+	for _, d := range e.Tasks.Damaged() {
+		sh.log.Warn("task.damaged", "file", d.Name, "kept", d.Kept, "err", d.Err)
+	}
 	if e.Repo, err = repo.Open(ctx, sh.place, repo.Options{
 		State: sh.state, Remote: sh.config.Autonomous.GitRemote, Redact: held, Step: sh.w.Step, Env: sh.w.Env,
 	}); err != nil {

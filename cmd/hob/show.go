@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -51,7 +52,7 @@ func (s *site) task(name string) (task.Task, error) {
 		if t.ID == name {
 			return t, nil
 		}
-		if name != "" && strings.HasPrefix(t.ID, name) || hasRun(t, name) {
+		if name != "" && strings.HasPrefix(t.ID, name) || slices.Contains(t.Runs, name) {
 			found = append(found, t)
 		}
 	}
@@ -62,15 +63,6 @@ func (s *site) task(name string) (task.Task, error) {
 		return found[0], nil
 	}
 	return task.Task{}, usagef("%q is the start of %d tasks", name, len(found))
-}
-
-func hasRun(t task.Task, run string) bool {
-	for _, r := range t.Runs {
-		if r == run {
-			return true
-		}
-	}
-	return false
 }
 
 // tasks reads the tasks' files without the lock: each is replaced atomically, so
