@@ -32,7 +32,7 @@ func (c *cargoCounter) line(s string) {
 		}
 	case strings.Contains(s, "(signal: "):
 		c.signal(s)
-	case strings.HasPrefix(s, "error: "):
+	case strings.HasPrefix(s, "error: no "), strings.HasPrefix(s, "error: could not find "):
 		if cargoNone.MatchString(s) {
 			c.seen, c.none = true, s
 		}

@@ -41,7 +41,7 @@ func (g *goCounter) line(s string) {
 		g.packageFailed(s)
 	case strings.HasPrefix(s, "?   \t"), strings.HasSuffix(s, "matched no packages"), s == "no packages to test":
 		g.nothing(s)
-	case goGone.MatchString(s):
+	case (strings.HasPrefix(s, "stat ") || strings.HasPrefix(s, "pattern ")) && goGone.MatchString(s):
 		g.gone++
 		g.nothing(s)
 	case s == "signal: killed" || s == "signal: terminated":

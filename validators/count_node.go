@@ -24,19 +24,23 @@ var (
 const deepest = 32
 
 func (n *nodeCounter) line(s string) {
-	switch {
-	case strings.HasPrefix(s, "# ") || strings.HasPrefix(s, "ℹ "):
+	word, _, _ := strings.Cut(strings.TrimLeft(s, " "), " ")
+	switch word {
+	case "#", "ℹ":
 		n.totals(s)
-	case strings.HasPrefix(s, "Could not find "):
-		n.seen, n.none = true, s
-	case s == "✖ failing tests:":
-		n.named = true
-	case strings.HasPrefix(strings.TrimLeft(s, " "), "signal: 'SIG"):
+	case "signal:":
 		n.signal(strings.TrimSpace(s))
-	case strings.Contains(s, "ok "):
+	case "ok", "not":
 		n.point(tapPoint.FindStringSubmatch(s), 4, "not ok")
-	case !n.named && strings.ContainsAny(s, "✖✔﹣"):
-		n.point(specPoint.FindStringSubmatch(s), 2, "✖")
+	case "✖", "✔", "﹣":
+		n.named = n.named || s == "✖ failing tests:"
+		if !n.named {
+			n.point(specPoint.FindStringSubmatch(s), 2, "✖")
+		}
+	case "Could":
+		if strings.HasPrefix(s, "Could not find ") {
+			n.seen, n.none = true, s
+		}
 	}
 }
 

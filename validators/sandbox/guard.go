@@ -10,17 +10,28 @@ import (
 
 // vigil reads the process group's number, then waits for a second line. End of file instead of
 // that line means that hob is gone, and then the group goes too. Pdeathsig alone would take only
-// the program, not what a shell line started; and macOS has no Pdeathsig.
-const vigil = `read -r group || exit 0; read -r over || kill -s KILL -- "-$group"`
+// the program, not what a shell line started; and macOS has no Pdeathsig. Where there is a /proc,
+// what carries the run's mark goes as well: it may have left the group, and hob may have died
+// before it could name the group. A process inside execve(2) shows no mark, hence the rounds.
+const vigil = `read -r group
+read -r over && exit
+[ -z "$group" ] || kill -s KILL -- "-$group"
+for round in 1 2 3 4 5 6 7 8 9 10; do
+	for env in $(grep -lF -- "$1" /proc/[0-9]*/environ); do
+		pid=${env#/proc/}
+		kill -s KILL "${pid%/environ}"
+	done
+	sleep 0.2 || sleep 1
+done`
 
-// guard is a process that outlives hob by the moment it takes to kill a command's group.
+// guard is a process that outlives hob by the moment it takes to kill a command's processes.
 type guard struct {
 	cmd  *exec.Cmd
 	line io.WriteCloser
 }
 
-func newGuard() (*guard, error) {
-	g := &guard{cmd: exec.Command("/bin/sh", "-c", vigil)}
+func newGuard(mark string) (*guard, error) {
+	g := &guard{cmd: exec.Command("/bin/sh", "-c", vigil, "sh", mark)}
 	g.cmd.Dir = "/"
 	g.cmd.Env = []string{"PATH=/usr/bin:/bin"}
 	g.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // an interrupt at the terminal isn't for it
@@ -37,12 +48,12 @@ func newGuard() (*guard, error) {
 	return g, nil
 }
 
-// over names the group to kill when hob dies.
-func (g *guard) over(group int) { fmt.Fprintln(g.line, group) }
+// watch names the group to kill when hob dies.
+func (g *guard) watch(group int) { fmt.Fprintln(g.line, group) }
 
-// dismiss ends the guard once the group is gone. Before over was called it ends by itself.
+// dismiss ends the guard once the command is gone, or when it didn't start.
 func (g *guard) dismiss() {
-	fmt.Fprintln(g.line, "over")
+	fmt.Fprint(g.line, "over\nover\n")
 	g.line.Close()
 	_ = g.cmd.Wait() // its exit code says nothing about the command
 }

@@ -53,13 +53,13 @@ func (none) Run(ctx context.Context, c Command, l Limits) (Exit, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 
-	watch, err := newGuard()
+	mark := "HOB_RUN_ID=" + rand.Text()
+	guard, err := newGuard(mark)
 	if err != nil {
 		return Exit{}, fmt.Errorf("%w: %w", ErrStart, err)
 	}
-	defer watch.dismiss()
+	defer guard.dismiss()
 
-	mark := "HOB_RUN_ID=" + rand.Text()
 	out := &meter{dst: cmp.Or(c.Out, io.Discard), limit: l.Output}
 	cmd := &exec.Cmd{
 		Path: path, Args: c.Argv, Dir: c.Dir, Env: append(c.Env[:len(c.Env):len(c.Env)], mark),
@@ -70,7 +70,7 @@ func (none) Run(ctx context.Context, c Command, l Limits) (Exit, error) {
 	if err := cmd.Start(); err != nil {
 		return Exit{}, startError(c.Argv[0], err)
 	}
-	watch.over(cmd.Process.Pid)
+	guard.watch(cmd.Process.Pid)
 
 	s := newSession(cmd.Process.Pid, mark)
 	e := Exit{End: s.supervise(ctx, l, out)}

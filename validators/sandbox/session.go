@@ -108,20 +108,42 @@ func (s *session) signal(sig syscall.Signal) {
 }
 
 // kill leaves no member alive and returns how many it found besides the program. It looks again
-// until it finds none, since a process may be born while the others die.
+// until it surely finds none, since a process may be born while the others die.
 func (s *session) kill() (left int) {
 	seen := map[int]bool{s.leader: true}
-	for deadline := time.Now().Add(drain); time.Now().Before(deadline); time.Sleep(lookEvery) {
-		ps := s.members()
+	deadline := time.Now().Add(drain)
+	for unsure := 0; unsure < enoughLooks && time.Now().Before(deadline); {
+		ps, sure := s.look()
+		if len(ps) == 0 {
+			if sure {
+				break
+			}
+			unsure++
+			time.Sleep(lookAgain)
+			continue
+		}
+		unsure = 0
 		for _, p := range ps {
 			seen[p.pid] = true
+			_ = unix.Kill(p.pid, unix.SIGKILL)
 		}
-		if len(ps) == 0 {
-			break
-		}
-		s.signal(unix.SIGKILL)
+		_ = unix.Kill(-s.leader, unix.SIGKILL)
+		time.Sleep(lookEvery)
 	}
 	return len(seen) - 1
+}
+
+// enoughLooks: a look is unsure when something ended or was in the middle of execve(2) under it.
+// On a machine where others do that all the time, so many in a row are as good as a sure one; and
+// on a loaded one it takes a while until a process in execve is scheduled again.
+const (
+	enoughLooks = 30
+	lookAgain   = 5 * time.Millisecond
+)
+
+func (s *session) members() []process {
+	ps, _ := s.look()
+	return ps
 }
 
 // close waits for the program's end; [session.kill] has seen to it that it comes.
