@@ -43,14 +43,14 @@ var doors = map[string]string{
 	"github.com/mattn/go-isatty":         "cmd/hob",
 	"github.com/oklog/ulid/v2":           "journal",
 	// The configuration, the scripted model's script, the status file.
-	"github.com/pelletier/go-toml/v2":   "configs engine/model engine/status",
-	"github.com/robfig/cron/v3":         "engine/schedule",
-	"github.com/spf13/cobra":            "cmd/hob",
-	"github.com/spf13/pflag":            "cmd/hob",
-	"golang.org/x/mod":                  "journal",
-	"golang.org/x/sync":                 "cmd/hob",
-	"golang.org/x/sys":                  "*",
-	"golang.org/x/tools/txtar":          "cmd/hob",
+	"github.com/pelletier/go-toml/v2": "configs engine/model engine/status",
+	"github.com/robfig/cron/v3":       "engine/schedule",
+	"github.com/spf13/cobra":          "cmd/hob",
+	"github.com/spf13/pflag":          "cmd/hob",
+	"golang.org/x/mod":                "journal",
+	"golang.org/x/sync":               "cmd/hob",
+	"golang.org/x/sys":                "*",
+	"golang.org/x/tools/txtar":        "cmd/hob",
 }
 
 // testDoors are for tests only.

@@ -120,7 +120,7 @@ func gist(en journal.Entry) []slog.Attr {
 	for _, k := range slices.Sorted(maps.Keys(fields)) {
 		switch v := fields[k].(type) {
 		case string:
-			if v != "" && !strings.HasSuffix(k, "digest") && !strings.HasSuffix(k, "_hash") {
+			if v != "" && k != "check" && !strings.HasSuffix(k, "digest") && !strings.HasSuffix(k, "_hash") {
 				attrs = append(attrs, slog.String(k, oid.ReplaceAllString(v, "$1")))
 			}
 		case float64:

@@ -20,7 +20,8 @@ func TestTextCalls(t *testing.T) {
 		{"none", "just words\n", "just words\n", nil, ""},
 		{
 			"two", "before\n" + fence(`{"tool":"read","path":"a.go"}`, "", `{"tool":"diff"}`) + "after\n", "before\nafter\n",
-			[]model.Call{{ID: "t1.1", Name: "read", Args: json.RawMessage(`{"path":"a.go"}`)}, {ID: "t1.2", Name: "diff", Args: json.RawMessage(`{}`)}}, "",
+			[]model.Call{{ID: "t1.1", Name: "read", Args: json.RawMessage(`{"path":"a.go"}`)}, {ID: "t1.2", Name: "diff", Args: json.RawMessage(`{}`)}},
+			"",
 		},
 		{"unclosed", "```hob\n" + `{"tool":"diff"}`, "", []model.Call{{ID: "t1.1", Name: "diff", Args: json.RawMessage(`{}`)}}, ""},
 		{"another fence", "```go\nx\n```\n", "```go\nx\n```\n", nil, ""},
