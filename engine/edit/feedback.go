@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 const (
@@ -174,11 +173,7 @@ const maxShown = 160
 func show(line string) string {
 	cut := len(line) > maxShown
 	if cut {
-		line = line[:maxShown]
-		for !utf8.RuneStart(line[len(line)-1]) {
-			line = line[:len(line)-1]
-		}
-		line = line[:len(line)-1]
+		line = strings.ToValidUTF8(line[:maxShown], "") // a rune cut in two, and what never was one
 	}
 	text := strings.TrimRight(line, " \t")
 	tail := strings.NewReplacer(" ", "·", "\t", "→").Replace(line[len(text):])
