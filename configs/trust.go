@@ -1,7 +1,6 @@
 package configs
 
 import (
-	"path/filepath"
 	"reflect"
 	"slices"
 )
@@ -41,11 +40,8 @@ var loosens = map[string]func(held, wanted any) bool{
 	"sandbox.pids":    func(held, wanted any) bool { return wanted.(int) > held.(int) },
 	// Caches shared between repositories let one repository's build prepare another's.
 	"sandbox.cache": rising("repo", "shared"),
-	// A status file outside the work tree could replace any file of the user.
-	"autonomous.status_path": func(_, wanted any) bool {
-		path := wanted.(string)
-		return path != "" && !filepath.IsLocal(path)
-	},
+	// Wherever it is, a status file replaces what was there.
+	"autonomous.status_path": func(_, wanted any) bool { return wanted.(string) != "" },
 }
 
 // needsTrust tells whether a repository's value for a key waits for the user's trust. One that

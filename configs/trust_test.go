@@ -33,7 +33,7 @@ func TestUntrustedRepository(t *testing.T) {
 		{"sandbox as the user has it", "sandbox.mode = 'off'", "sandbox.mode = 'off'", nil, "sandbox.mode", `"off"`},
 		{"shared caches", "", "sandbox.cache = 'shared'", []string{"sandbox.cache"}, "sandbox.cache", `"repo"`},
 		{"own caches", "sandbox.cache = 'shared'", "sandbox.cache = 'repo'", nil, "sandbox.cache", `"repo"`},
-		{"status inside", "", "autonomous.status_path = 'out/status.toml'", nil, "autonomous.status_path", `"out/status.toml"`},
+		{"status inside", "", "autonomous.status_path = 'out/status.toml'", []string{"autonomous.status_path"}, "autonomous.status_path", `""`},
 		{"status outside", "", "autonomous.status_path = '/home/u/.profile'", []string{"autonomous.status_path"}, "autonomous.status_path", `""`},
 		{"status above", "", "autonomous.status_path = 'a/../../x'", []string{"autonomous.status_path"}, "autonomous.status_path", `""`},
 	}

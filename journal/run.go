@@ -42,6 +42,14 @@ type state struct {
 // ID returns the run's id, a ULID.
 func (r *Run) ID() string { return r.id }
 
+// Err is what ended the run before its time, after which it takes nothing more; nil
+// while it does.
+func (r *Run) Err() error {
+	r.log.mu.Lock()
+	defer r.log.mu.Unlock()
+	return r.err
+}
+
 // Record appends e. When it returns nil the line and the texts it refers to
 // are on the device. Strings of e are masked, and cut at 2 KiB. Any error but
 // [ErrTooLong] is final for the run, and wraps its cause: whether the event is

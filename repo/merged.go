@@ -6,12 +6,13 @@ import (
 	"fmt"
 )
 
-// Merged reports whether the base holds a commit, as [Repo.Base] would find the
-// base now. It asks the user's repository and writes nothing. A commit that isn't
-// there isn't merged.
-func (r *Repo) Merged(ctx context.Context, configured, oid string) (bool, error) {
+// Merged reports whether the base holds a commit of an agent branch, as [Repo.Base]
+// would find the base now. It asks the user's repository and writes nothing. A commit
+// that isn't there isn't merged, nor is any while a person only looks at the agent
+// branch: it is the base then, but nobody has merged it.
+func (r *Repo) Merged(ctx context.Context, configured, branch, oid string) (bool, error) {
 	base, err := r.userBase(ctx, configured, &Base{})
-	if err != nil {
+	if err != nil || base.name == "refs/heads/"+branch {
 		return false, err
 	}
 	if here, err := r.userRef(ctx, oid); err != nil || here == "" {
@@ -28,4 +29,23 @@ func (r *Repo) Merged(ctx context.Context, configured, oid string) (bool, error)
 		return false, fmt.Errorf("look for %.12s in the base: %w", oid, err)
 	}
 	return true, nil
+}
+
+// Looking reports whether the user has an agent branch checked out, in the middle of
+// a rebase too. Its TODO file holds hob's own ticks then.
+func (r *Repo) Looking(ctx context.Context, branch string) (bool, error) {
+	name, err := r.headBranch(ctx)
+	return name == "refs/heads/"+branch, err
+}
+
+// Ignores reports whether git ignores a path of the work tree: what is written there
+// is no change of the user's.
+func Ignores(ctx context.Context, p Place, path string, env []string) (bool, error) {
+	g := &git{env: env}
+	_, err := g.run(ctx, call{profile: asUser, dir: p.Root, timeout: askTimeout, args: []string{"check-ignore", "--quiet", "--", path}})
+	var ge *gitError
+	if errors.As(err, &ge) && ge.code == 1 && ge.cause == nil {
+		return false, nil // git-check-ignore(1): 1 is no
+	}
+	return err == nil, err
 }

@@ -16,15 +16,21 @@ func TestMerged(t *testing.T) {
 	r := b.open("")
 	oid, _ := land(t, r, "t1", "n", "x\n", "")
 	for _, want := range []bool{false, true} {
-		if got, err := r.Merged(t.Context(), "", oid); err != nil || got != want {
+		if got, err := r.Merged(t.Context(), "", agent, oid); err != nil || got != want {
 			t.Errorf("Merged = %v, %v, want %v", got, err, want)
 		}
+		b.git("checkout", "-q", agent)
+		looking, err := r.Looking(t.Context(), agent)
+		if merged, merr := r.Merged(t.Context(), "", agent, oid); err != nil || merr != nil || !looking || merged {
+			t.Errorf("on the agent branch: Looking = %v, %v, Merged = %v, %v", looking, err, merged, merr)
+		}
+		b.git("checkout", "-q", "main")
 		b.git("merge", "-q", "--no-ff", "-m", "merge", agent)
 	}
-	if got, err := r.Merged(t.Context(), "", strings.Repeat("1", 40)); err != nil || got {
+	if got, err := r.Merged(t.Context(), "", agent, strings.Repeat("1", 40)); err != nil || got {
 		t.Errorf("Merged of an unknown commit = %v, %v", got, err)
 	}
-	if _, err := r.Merged(t.Context(), "nope", oid); err == nil {
+	if _, err := r.Merged(t.Context(), "nope", agent, oid); err == nil {
 		t.Error("Merged into a base that isn't there succeeded")
 	}
 }

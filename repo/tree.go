@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -49,11 +50,21 @@ func OpenTree(dir string) (*Tree, error) {
 // Close releases the folder; the files stay.
 func (t *Tree) Close() error { return t.root.Close() }
 
-// FS is the tree for looking around: links can't lead out of it.
-func (t *Tree) FS() fs.FS { return t.root.FS() }
+// FS is the tree for looking around: links can't lead out of it, and opening a pipe
+// doesn't wait for who writes into it.
+func (t *Tree) FS() fs.FS { return patient{t.root} }
 
 // ReadDir lists a folder; "." is the root.
-func (t *Tree) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(t.root.FS(), name) }
+func (t *Tree) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(t.FS(), name) }
+
+type patient struct{ root *os.Root }
+
+func (p patient) Open(name string) (fs.File, error) {
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+	}
+	return p.root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+}
 
 // Lstat describes what is at name, slash-separated, without following a link there.
 func (t *Tree) Lstat(name string) (fs.FileInfo, error) { return t.root.Lstat(name) }

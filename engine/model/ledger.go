@@ -26,6 +26,10 @@ type Charge struct {
 	Estimate         int64
 }
 
+// ErrLedger is wrapped when a line of the ledger can't be read: what was spent is
+// not known then, and guessing could spend it twice.
+var ErrLedger = errors.New("the ledger is damaged")
+
 // BudgetError refuses a call before it is made.
 type BudgetError struct {
 	Reason string // budget_run, budget_item, budget_day or budget_month

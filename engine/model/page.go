@@ -127,7 +127,7 @@ func readPage(name string) (records []record, whole int64, err error) {
 		case err != nil && len(rest) == 0:
 			return records, whole, nil
 		case err != nil:
-			return nil, 0, fmt.Errorf("read ledger: %s:%d: %w", name, n, err)
+			return nil, 0, fmt.Errorf("%w: %s:%d: %w", ErrLedger, name, n, err)
 		}
 		records = append(records, rec)
 		whole += int64(len(text)) + 1

@@ -155,7 +155,7 @@ var reasons = []facts{
 	{BaselineBroken, inBlocked, "a validator can't run on the untouched base either: see `hob show TASK` and repair the base first"},
 	{Auth, inBlocked, "the provider refused the key: check secret_ref of the [[model]] with `hob config check`"},
 	{BadConfig, inBlocked, "correct hob.toml; `hob config check` shows where"},
-	{UntrustedConfig, inBlocked, "read the repository's hob.toml, then let it name commands and models with `hob trust`"},
+	{UntrustedConfig, inBlocked, "read the repository's hob.toml, then let it name commands and models with `hob trust`; restart a running hob"},
 	{PushRejected, inCommitted, "the remote refused the branch: `hob show TASK` has its words; allow the push, and hob tries again"},
 	{BranchCheckedOut, inCommitted, "check out another branch: git does not let hob move the one you are on"},
 	{Diverged, []State{Committed, Blocked}, "the branch moved elsewhere: merge or remove the foreign commits, or set another git_branch in hob.toml"},
