@@ -47,7 +47,7 @@ const reserve = 5
 // purse says who pays and how much at most.
 func (a *attempt) purse() model.Purse {
 	limits := model.LimitsOf(a.Config.Budget)
-	if own, ok := a.item.BudgetMicroUSD(); ok && a.Config.Budget.Enabled && (limits.Item == 0 || own < limits.Item) {
+	if own, ok := a.item.BudgetMicroUSD(); ok && (limits.Item == 0 || own < limits.Item) {
 		limits.Item = own
 	}
 	if !a.ending {
@@ -112,11 +112,17 @@ func (a *attempt) recordRequest(req model.Request, digest string) error {
 }
 
 func (a *attempt) recordReply(reply model.Reply, cost int64, took time.Duration, from string) error {
-	body, err := json.Marshal(reply)
+	kept := reply
+	kept.Reasoning = "" // kept apart, and only where the settings say so
+	body, err := json.Marshal(kept)
 	if err != nil {
 		return err
 	}
 	ref, err := a.run.Keep(body)
+	if err != nil {
+		return err
+	}
+	thoughts, err := a.run.KeepReasoning([]byte(reply.Reasoning))
 	if err != nil {
 		return err
 	}
@@ -126,7 +132,7 @@ func (a *attempt) recordReply(reply model.Reply, cost int64, took time.Duration,
 		InputTokens: u.InputUncached + u.CacheRead + u.CacheWrite, OutputTokens: u.OutputVisible + u.OutputReasoning,
 		InputUncached: u.InputUncached, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite,
 		OutputVisible: u.OutputVisible, OutputReasoning: u.OutputReasoning, Estimated: reply.Estimated,
-		CostMicroUSD: cost, LatencyMS: took.Milliseconds(), Calls: len(reply.Calls), Body: ref, ReplayedFrom: from,
+		CostMicroUSD: cost, LatencyMS: took.Milliseconds(), Calls: len(reply.Calls), Body: ref, Reasoning: thoughts, ReplayedFrom: from,
 	})
 }
 

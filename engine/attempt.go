@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,11 +56,9 @@ func (e *Engine) begin(t task.Task, stop <-chan struct{}) (*attempt, error) {
 		return nil, err
 	}
 	a := &attempt{Engine: e, task: t, item: item, stop: stop, run: run, began: time.Now()}
-	if err := a.resume(t.Runs); err != nil {
-		return nil, errors.Join(err, run.Close())
-	}
+	a.resume(t.Runs)
 	if err := a.update(func(t *task.Task) {
-		t.Runs, t.Config = append(t.Runs, run.ID()), e.Boot.ConfigDigest
+		t.Runs, t.Config = append(t.Runs, run.ID()), e.terms()
 	}); err != nil {
 		return nil, errors.Join(err, run.Close())
 	}
@@ -120,8 +119,8 @@ func (a *attempt) session(ctx context.Context) *agent.Session {
 		wall = min(wall, d)
 	}
 	return agent.New(agent.Options{
-		Slot: a.ws, Ask: a.ask, Tools: a.tools(), Gate: a.gate,
-		Ladder: edit.NewLadder(edit.Format(a.Config.Agent.EditFormatOverride)),
+		Slot: a.ws, Ask: a.ask, Called: a.called, Tools: a.tools(), Gate: a.gate,
+		Ladder: edit.NewLadder(edit.Format(cmp.Or(a.Config.Agent.EditFormatOverride, a.Config.Model[0].EditFormat))),
 		Record: a.run.Record, Keep: a.run.Keep,
 		Prompts: prompts, Rules: a.rules(ctx), Own: a.own(),
 		Native: info.Tools, Turns: turns, Deadline: a.began.Add(wall), Stop: a.stop,
@@ -148,17 +147,25 @@ func (a *attempt) own() []string {
 func (a *attempt) brief() agent.Item {
 	item := agent.Item{
 		Path: a.Config.Autonomous.TodoPath, Section: a.item.Section, Text: a.item.Text, Body: a.item.Body,
-		Checks: strings.Join(a.Checks.Names(), ", "), BaseRed: strings.Join(validators.Judge(a.baseline, a.baseline).Preexisting, ", "),
+		Checks: strings.Join(a.required(), ", "), Before: a.task.Last, BaseRed: strings.Join(validators.Judge(a.baseline, a.baseline).Preexisting, ", "),
 	}
 	for _, c := range a.todo.children(a.item) {
 		if !c.Done {
 			item.Criteria = append(item.Criteria, c.Text)
 		}
 	}
-	if a.task.Attempts > 1 {
-		item.Before = a.task.Last
-	}
 	return item
+}
+
+// required names the validators that decide.
+func (a *attempt) required() []string {
+	var names []string
+	for _, v := range a.Config.Validators {
+		if v.Required {
+			names = append(names, v.Name)
+		}
+	}
+	return names
 }
 
 // work lets the model work until it says that it is done.
@@ -238,13 +245,39 @@ func (a *attempt) to(s task.State) error {
 		return agent.ErrStopping
 	default:
 	}
-	t, err := a.Tasks.Move(a.task.ID, s, task.None, "", time.Now(), nil)
-	if err != nil {
+	if err := a.called(); err != nil {
 		return err
 	}
-	a.task = t
+	if err := a.move(s, task.None, "", nil); err != nil {
+		return err
+	}
 	a.doing(string(s))
 	return nil
+}
+
+// errRecalled ends an attempt whose item a person has changed meanwhile. The next
+// reading of TODO.md says what becomes of it.
+var errRecalled = errors.New("the item was changed in TODO.md while it was worked")
+
+// called reports that TODO.md has called the attempt back.
+func (a *attempt) called() error {
+	t, ok := a.Tasks.Get(a.task.ID)
+	if why := t.Recall(); ok && why != "" {
+		return fmt.Errorf("%w: %s", errRecalled, why)
+	}
+	return nil
+}
+
+// move takes the task one legal step. One that isn't is a bug; it is journalled and
+// the task stays where it was.
+func (a *attempt) move(to task.State, reason task.Reason, message string, change func(*task.Task)) error {
+	t, err := a.Tasks.Move(a.task.ID, to, reason, message, time.Now(), change)
+	if err == nil {
+		a.task = t
+	} else if errors.Is(err, task.ErrIllegal) {
+		a.tell(journal.IllegalTransition{Task: a.task.ID, From: string(a.task.State), To: string(to), Reason: string(reason)})
+	}
+	return err
 }
 
 func (a *attempt) update(change func(*task.Task)) error {

@@ -70,8 +70,11 @@ func (a *attempt) judge(ctx context.Context) (good bool, err error) {
 	}
 	j := validators.Judge(a.baseline, now)
 	a.failing = j.Failing
+	for _, p := range j.Preexisting {
+		a.Log.Info("base_red", "task", a.task.ID, "what", p)
+	}
 	if j.Verdict == validators.Broken {
-		return false, broken(j.Failing[0])
+		return false, &brokenError{task.Reason(j.Reason), j.Message}
 	}
 	return j.Verdict == validators.Pass, nil
 }

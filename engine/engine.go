@@ -16,13 +16,13 @@
 // that very tree. Nothing the model says moves a state.
 //
 // Every step that must not happen twice is on disk, in the journal or the task's
-// file, before it happens, and [Engine.Recover] settles what a killed process left
-// behind: an unfinished attempt is queued again and replays the answers that were
-// paid for already; a commit that was about to land lands with the same id.
+// file, before it happens. What a killed process left half-way, the next start
+// settles: [Engine.Recover] queues an unfinished attempt again, which replays the
+// answers that were paid for already; the first look lands a commit that was about
+// to land, with the same id.
 package engine
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"sync"
@@ -43,7 +43,7 @@ import (
 var (
 	ErrUntrusted = errors.New("hob.toml asks for what only a trusted one may have")
 	ErrNoModel   = errors.New("no [[model]] is configured")
-	ErrNoChecks  = errors.New("no [[validators]] are configured")
+	ErrNoChecks  = errors.New("no required [[validators]] are configured")
 )
 
 // ErrTodo says that the TODO file can't be read, or is too large. The queue stays
@@ -65,7 +65,7 @@ type Engine struct {
 	Model   model.Provider
 	Checks  *validators.Set
 	Runner  sandbox.Runner
-	Env     []string // of every command
+	Env     []string // of the model's commands
 	Prompts agent.Prompts
 	Blocked error // the fact that keeps every item from being worked, or nil
 	Log     *slog.Logger
@@ -73,8 +73,10 @@ type Engine struct {
 	Status  func(status.Report) // gets each new report; must not block for long
 
 	bases map[string][]validators.Result // what the checks say of each base
-	todo  todoFacts
-	now   now
+	// remembered are the items whose branch was looked at since the start.
+	remembered map[string]bool
+	todo       todoFacts
+	now        now
 
 	publishing sync.Mutex
 	last       status.Report // what the last report said; guarded by publishing
@@ -90,7 +92,7 @@ type Boot struct {
 // of the state folder, before Run or Once, whose first look ends a landing that was
 // cut short.
 func (e *Engine) Recover() error {
-	e.bases = map[string][]validators.Result{}
+	e.bases, e.remembered = map[string][]validators.Result{}, map[string]bool{}
 	cut, err := e.Tasks.Recover(time.Now())
 	if err != nil {
 		return err
@@ -99,19 +101,6 @@ func (e *Engine) Recover() error {
 		e.tell(journal.TaskFinished{Task: t.ID, State: string(t.State), Reason: string(t.Reason), Attempt: t.Attempts, CostMicroUSD: t.CostMicroUSD})
 	}
 	return nil
-}
-
-// landAgain finishes a commit that was about to land: its objects are on disk and
-// its id is in the task's file, so advancing the branch again is the same act.
-func (e *Engine) landAgain(ctx context.Context, t task.Task) (task.Task, error) {
-	err := e.Repo.Advance(ctx, t.Branch, t.Commit, t.Base)
-	if err == nil {
-		return e.Tasks.Move(t.ID, task.Committed, task.None, "", time.Now(), nil)
-	}
-	e.Log.Warn("requeued", "task", t.ID, "why", err)
-	return e.Tasks.Move(t.ID, task.Queued, task.Interrupted, err.Error(), time.Now(), func(t *task.Task) {
-		t.Commit, t.Tree = "", ""
-	})
 }
 
 // tell journals a fact that belongs to no item and that nothing waits for.

@@ -28,6 +28,7 @@ func (a *attempt) finish(ctx context.Context, err error) task.Task {
 		a.keepWip()
 		if merr := a.rest(reason, err, note); merr != nil {
 			a.Log.Error("task", "task", a.task.ID, "err", merr)
+			a.grumble(ctx, a.move(task.Queued, task.Interrupted, merr.Error(), nil)) // legal from every active state
 		}
 	}
 	a.close()
@@ -63,25 +64,29 @@ func (a *attempt) rest(reason task.Reason, err error, note string) error {
 	if a.task.State == task.Committing || a.task.State == task.Committed {
 		return a.update(func(t *task.Task) { t.Message = err.Error() }) // deliver goes on with it
 	}
-	state := stateFor(reason)
-	var merr error
-	switch state {
+	switch state := stateFor(reason); state {
 	case task.Failed:
-		limit := a.Config.Autonomous.MaxFailuresPerState
-		a.task, merr = a.Tasks.Fail(a.task.ID, reason, err.Error(), limit, now, func(t *task.Task) {
-			last(t)
-			if fp := a.fingerprint(); fp != "" {
-				t.Seen = append(t.Seen, fp)
-			}
-		})
+		return a.fail(reason, err, last)
 	case task.Throttled:
-		a.task, merr = a.Tasks.Move(a.task.ID, state, reason, err.Error(), now, func(t *task.Task) { t.NotBefore = now.Add(waitOf(err)) })
+		return a.move(state, reason, err.Error(), func(t *task.Task) { t.NotBefore = now.Add(waitOf(err)) })
 	case task.Queued:
-		a.task, merr = a.Tasks.Move(a.task.ID, state, reason, err.Error(), now, nil)
+		return a.move(state, reason, err.Error(), nil)
 	default:
-		a.task, merr = a.Tasks.Move(a.task.ID, state, reason, err.Error(), now, last)
+		return a.move(state, reason, err.Error(), last)
 	}
-	return merr
+}
+
+func (a *attempt) fail(reason task.Reason, err error, last func(*task.Task)) error {
+	t, ferr := a.Tasks.Fail(a.task.ID, reason, err.Error(), a.Config.Autonomous.MaxFailuresPerState, time.Now(), func(t *task.Task) {
+		last(t)
+		if fp := a.fingerprint(); fp != "" {
+			t.Seen = append(t.Seen, fp)
+		}
+	})
+	if ferr == nil {
+		a.task = t
+	}
+	return ferr
 }
 
 // fingerprint names what was tried and how it failed; empty when nothing was judged.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,11 +51,14 @@ func (a *attempt) freeze(ctx context.Context) error {
 	for _, f := range frozen.Findings {
 		a.Log.Warn("left_out", "task", a.task.ID, "path", f.Path, "why", f.Message)
 	}
-	if frozen.Tree == a.ws.BaseTree {
-		return errNoChange // all of it was left out
+	if err := a.ws.Restore(name); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(frozen.Changes, func(c repo.FileChange) bool { return c.Path != name }) {
+		return errNoChange // all that the model did was left out
 	}
 	a.frozen = frozen
-	return a.ws.Restore(name)
+	return nil
 }
 
 // tick is the edit that marks the item done in the TODO file. There is none when
@@ -107,10 +111,13 @@ func (a *attempt) land(ctx context.Context) error {
 	if err := a.run.Record(journal.CommitCreated{Branch: a.task.Branch, Commit: oid, Tree: a.task.Tree, Parent: a.base.OID}); err != nil {
 		return err
 	}
-	if a.task, err = a.Tasks.Move(a.task.ID, task.Committed, task.None, "", time.Now(), nil); err != nil {
+	if err := a.move(task.Committed, task.None, "", nil); err != nil {
 		return err
 	}
-	a.task, err = a.publish(ctx, a.task, a.run)
+	t, err := a.publish(ctx, a.task, a.run)
+	if err == nil {
+		a.task = t
+	}
 	return err
 }
 
@@ -132,10 +139,12 @@ func (a *attempt) commit(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	a.task, err = a.Tasks.Move(a.task.ID, task.Committing, task.None, "", time.Now(), func(t *task.Task) {
-		t.Base, t.Branch, t.Commit, t.Tree = spec.Parent, a.branch(), oid, spec.Tree
+	if err := a.called(); err != nil {
+		return "", err // the last moment at which nothing has to be taken back
+	}
+	return oid, a.move(task.Committing, task.None, "", func(t *task.Task) {
+		t.Base, t.Branch, t.Commit, t.Tree, t.Last = spec.Parent, a.branch(), oid, spec.Tree, ""
 	})
-	return oid, err
 }
 
 // landingID is the item's name in a commit: its id, and its generation when it was
@@ -212,33 +221,57 @@ func pushAgain(r task.Reason) time.Duration {
 // notices what people have merged, and pushes again what isn't everywhere yet.
 // asked: a person asks now, and no target is waited for.
 func (e *Engine) deliver(ctx context.Context, asked bool) error {
+	var all error
 	for _, t := range e.Tasks.List() {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		var err error
 		if t.State == task.Committing {
-			if t, err = e.landAgain(ctx, t); err != nil {
-				return err
-			}
+			t, err = e.landAgain(ctx, t)
 		}
-		if t.State != task.Committed && t.State != task.Pushed {
-			continue
+		if err == nil && (t.State == task.Committed || t.State == task.Pushed) {
+			err = e.deliverOne(ctx, t, asked)
 		}
-		if err := e.deliverOne(ctx, t, asked); err != nil {
-			return err
-		}
+		all = errors.Join(all, err)
 	}
-	return nil
+	return all
+}
+
+// landAgain finishes a commit that was about to land: its objects are on disk and
+// its id is in the task's file, so advancing the branch again is the same act. Only
+// a branch that has gone elsewhere makes it start over.
+func (e *Engine) landAgain(ctx context.Context, t task.Task) (task.Task, error) {
+	err := e.Repo.Advance(ctx, t.Branch, t.Commit, t.Base)
+	switch {
+	case errors.Is(err, repo.ErrMoved):
+		e.Log.Warn("requeued", "task", t.ID, "why", err)
+		return e.Tasks.Move(t.ID, task.Queued, task.Interrupted, err.Error(), time.Now(), func(t *task.Task) {
+			t.Commit, t.Tree = "", ""
+		})
+	case err != nil:
+		return t, err
+	}
+	e.tell(journal.CommitCreated{Branch: t.Branch, Commit: t.Commit, Tree: t.Tree, Parent: t.Base})
+	return e.Tasks.Move(t.ID, task.Committed, task.None, "", time.Now(), nil)
+}
+
+// end is the end of an item that a person brought about.
+func (e *Engine) end(t task.Task, s task.State) error {
+	t, err := e.Tasks.Move(t.ID, s, task.None, "", time.Now(), nil)
+	if err == nil {
+		e.tell(journal.TaskFinished{Task: t.ID, State: string(s), Attempt: t.Attempts, Commit: t.Commit, CostMicroUSD: t.CostMicroUSD})
+	}
+	return err
 }
 
 func (e *Engine) deliverOne(ctx context.Context, t task.Task, asked bool) error {
-	merged, err := e.Repo.Merged(ctx, e.Config.Git.Base, t.Commit)
+	merged, err := e.Repo.Merged(ctx, e.Config.Git.Base, t.Branch, t.Commit)
 	switch {
 	case err != nil:
 		return err
 	case merged:
-		_, err = e.Tasks.Move(t.ID, task.Merged, task.None, "", time.Now(), nil)
+		err = e.end(t, task.Merged)
 	case t.State == task.Committed && (asked || !time.Now().Before(t.NotBefore)):
 		_, err = e.publish(ctx, t, e.Daemon)
 	}

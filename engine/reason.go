@@ -8,6 +8,7 @@ import (
 	"hob/engine/model"
 	"hob/engine/model/wire"
 	"hob/engine/task"
+	"hob/journal"
 	"hob/repo"
 	"hob/validators/sandbox"
 )
@@ -37,6 +38,9 @@ var reasons = []struct {
 	{agent.ErrEdits, task.EditsRefused},
 	{agent.ErrUnsafe, task.SecurityRefused},
 	{agent.ErrStopping, task.Interrupted},
+	{errRecalled, task.Interrupted},
+	{journal.ErrWrite, task.Interrupted},
+	{repo.ErrMoved, task.Interrupted},
 	{context.Canceled, task.Interrupted},
 	{errChecks, task.ValidatorsFailed},
 	{errNoProgress, task.NoProgress},

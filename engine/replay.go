@@ -35,26 +35,27 @@ func requestDigest(req model.Request) string {
 // resume reads the item's earlier runs, newest first: it counts the answers the
 // item has had, and collects those of the attempts that were cut short just
 // before this one.
-func (a *attempt) resume(runs []string) error {
+func (a *attempt) resume(runs []string) {
 	a.replay = replay{}
 	cutShort := true
 	for _, run := range slices.Backward(runs) {
 		entries, err := a.Journal.Read(run)
 		if err != nil {
-			return err
+			a.Log.Warn("replay", "run", run, "err", err) // what can be read still counts
 		}
-		cutShort = cutShort && interrupted(entries)
+		cutShort = cutShort && err == nil && interrupted(entries)
 		a.readRun(run, entries, cutShort)
 	}
-	return nil
 }
 
-// interrupted reports whether a run has no end, or ended because hob stopped.
+// interrupted reports whether a run has no end, or ended for nobody's fault: hob
+// stopped, or the provider went away.
 func interrupted(entries []journal.Entry) bool {
 	for _, en := range slices.Backward(entries) {
 		if ev, err := journal.Decode(en); err == nil {
 			if end, ok := ev.(journal.RunFinished); ok {
-				return end.Reason == string(task.Interrupted)
+				states := task.Reason(end.Reason).States()
+				return slices.Contains(states, task.Queued) || slices.Contains(states, task.Throttled)
 			}
 		}
 	}
@@ -77,7 +78,10 @@ func (a *attempt) readRun(run string, entries []journal.Entry, collect bool) {
 			if ev.ReplayedFrom == "" {
 				a.asked++
 			}
-			if reply, ok := a.recorded(run, ev); ok && collect && digest != "" {
+			if !collect || digest == "" {
+				continue
+			}
+			if reply, ok := a.recorded(run, ev); ok {
 				a.replay[digest] = answered{reply, run}
 			}
 		}

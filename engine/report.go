@@ -56,7 +56,7 @@ func (e *Engine) report(state status.State) {
 	}
 	b := e.Config.Budget
 	r.Budget = status.Budget{
-		Currency: "USD", Day: time.Now().Format(time.DateOnly),
+		Currency: "USD", Day: e.calendar(time.Now()).Format(time.DateOnly),
 		Spent: status.Dollars(e.Ledger.Day(time.Now())), Limit: status.Dollars(b.DailyUSD.MicroUSD()),
 	}
 	if at, ok := e.Tasks.Due(); ok {

@@ -18,10 +18,17 @@ import (
 func (e *Engine) Run(claim, work context.Context, wake <-chan schedule.Cause) error {
 	beat := time.NewTicker(Heartbeat)
 	defer beat.Stop()
+	e.grumble(work, e.look(work, true))
 	var busy chan struct{} // closed when the item at work has ended; nil while idle
 	for {
-		if busy == nil {
-			busy = e.start(claim, work)
+		if err := e.Daemon.Err(); err != nil && busy == nil {
+			return err // nothing may be done that the journal can't hold
+		}
+		if busy == nil && e.todo.readAlready() {
+			var err error
+			if busy, err = e.start(claim, work); err != nil {
+				return err
+			}
 		}
 		select {
 		case <-claim.Done():
@@ -42,18 +49,18 @@ func (e *Engine) Run(claim, work context.Context, wake <-chan schedule.Cause) er
 }
 
 // start begins the next ready item, if there is one, and returns what is closed at its end.
-func (e *Engine) start(claim, work context.Context) chan struct{} {
-	t, ok := e.next(claim, task.ClaimOptions{})
-	if !ok {
+func (e *Engine) start(claim, work context.Context) (chan struct{}, error) {
+	t, ok, err := e.next(claim, task.ClaimOptions{})
+	if err != nil || !ok {
 		e.report(status.Idle)
-		return nil
+		return nil, err
 	}
 	done := make(chan struct{})
 	go func() { // Run waits for it, on busy
 		defer close(done)
 		e.Do(work, claim.Done(), t)
 	}()
-	return done
+	return done, nil
 }
 
 func (e *Engine) beat(busy bool) {
@@ -66,11 +73,11 @@ func (e *Engine) beat(busy bool) {
 
 // woken reads TODO.md again. What touches git waits until no item is at work.
 func (e *Engine) woken(ctx context.Context, cause schedule.Cause, idle bool) {
-	err := error(nil)
+	var err error
 	if idle {
 		err = e.look(ctx, false)
 	} else {
-		err = e.sweep()
+		err = e.sweep(ctx)
 	}
 	if err != nil {
 		e.Log.Warn("look", "cause", cause, "err", err)
@@ -84,7 +91,7 @@ func (e *Engine) woken(ctx context.Context, cause schedule.Cause, idle bool) {
 // Its error is TODO.md's; git is asked again next time.
 func (e *Engine) look(ctx context.Context, asked bool) error {
 	e.grumble(ctx, e.deliver(ctx, asked))
-	if err := e.sweep(); err != nil {
+	if err := e.sweep(ctx); err != nil {
 		return err
 	}
 	if err := e.unpark(asked); err != nil {
@@ -122,9 +129,9 @@ func (e *Engine) Once(claim, work context.Context) (Outcome, error) {
 		if err := e.look(work, len(tried) == 0); err != nil {
 			return out, err
 		}
-		t, ok := e.next(claim, task.ClaimOptions{Skip: tried, Now: true})
-		if !ok {
-			return out, nil
+		t, ok, err := e.next(claim, task.ClaimOptions{Skip: tried, Now: true})
+		if err != nil || !ok {
+			return out, err
 		}
 		tried[t.ID] = true
 		began := time.Now()
@@ -134,19 +141,18 @@ func (e *Engine) Once(claim, work context.Context) (Outcome, error) {
 }
 
 // next claims the next ready item.
-func (e *Engine) next(claim context.Context, o task.ClaimOptions) (task.Task, bool) {
+func (e *Engine) next(claim context.Context, o task.ClaimOptions) (t task.Task, ok bool, err error) {
 	if claim.Err() != nil {
-		return task.Task{}, false
+		return t, false, nil
 	}
-	t, ok, err := e.Tasks.Claim(time.Now(), o)
+	t, ok, err = e.Tasks.Claim(time.Now(), o)
 	if err != nil {
-		e.Log.Error("claim", "err", err)
-		return task.Task{}, false
+		return t, false, fmt.Errorf("claim an item: %w", err)
 	}
 	if ok {
 		e.tell(journal.TaskClaimed{Task: t.ID, WorkKey: t.WorkKey, Attempt: t.Attempts})
 	}
-	return t, ok
+	return t, ok, nil
 }
 
 // Do works one claimed item to its end for now and returns it as it stands then.
@@ -175,11 +181,11 @@ func (e *Engine) Do(ctx context.Context, stop <-chan struct{}, t task.Task) (end
 
 var errPanic = errors.New("panic")
 
-// drop puts back an item that couldn't even begin: the journal or the task's file
-// can't be written.
+// drop puts back an item that couldn't even begin: it left TODO.md this moment, or
+// the journal or the task's file can't be written. That is no failure of the item.
 func (e *Engine) drop(t task.Task, err error) task.Task {
 	e.Log.Error("begin", "task", t.ID, "err", err)
-	moved, merr := e.Tasks.Fail(t.ID, task.Internal, err.Error(), e.Config.Autonomous.MaxFailuresPerState, time.Now(), nil)
+	moved, merr := e.Tasks.Move(t.ID, task.Queued, task.Interrupted, err.Error(), time.Now(), nil)
 	if merr != nil {
 		e.Log.Error("task", "task", t.ID, "err", merr)
 		return t

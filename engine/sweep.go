@@ -7,11 +7,20 @@ import (
 	"sync"
 	"time"
 
+	"hob/configs"
 	"hob/engine/task"
 	"hob/engine/todo"
 	"hob/journal"
 	"hob/repo"
 )
+
+// readAlready reports whether TODO.md could be read since the start: before that no
+// item can be claimed.
+func (f *todoFacts) readAlready() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return !f.read.IsZero()
+}
 
 // todoFacts is the last good reading of the TODO file. Sweeps write it while an
 // attempt may read it.
@@ -63,7 +72,7 @@ func (f *todoFacts) children(of todo.Item) []todo.Item {
 
 // sweep reads TODO.md and brings the tasks in step with it. A file that can't be
 // read leaves the queue as it was: an editor's half-written save empties nothing.
-func (e *Engine) sweep() error {
+func (e *Engine) sweep(ctx context.Context) error {
 	doc, err := e.readTodo()
 	e.todo.set(doc, err)
 	if err != nil {
@@ -74,7 +83,7 @@ func (e *Engine) sweep() error {
 		return err
 	}
 	e.tellChanges(changes)
-	return e.accept(changes.Ticked)
+	return e.accept(ctx, changes.Ticked)
 }
 
 func (e *Engine) readTodo() (todo.Doc, error) {
@@ -89,7 +98,7 @@ func (e *Engine) readTodo() (todo.Doc, error) {
 	}
 	for i := range doc.Items {
 		if it := &doc.Items[i]; it.Blocked == "" {
-			if why := e.unfit(*it); why != "" {
+			if why := Unfit(*it, e.Config.Budget); why != "" {
 				it.Blocked, it.Why = string(task.BadAttr), why
 			}
 		}
@@ -101,15 +110,14 @@ func (e *Engine) readTodo() (todo.Doc, error) {
 // asks for one is blocked, not worked without it.
 var later = []string{"run", "every", "base", "model", "tests", "split", "validators", "paths", "attempts"}
 
-// unfit says why an item can't be worked as it is written; empty if it can.
+// Unfit says why an item can't be worked as it is written; empty if it can.
 // Nothing is ignored: an item that asks for a cap must not run without one.
-func (e *Engine) unfit(it todo.Item) string {
+func Unfit(it todo.Item, b configs.Budget) string {
 	for _, key := range later {
 		if _, set := it.Attrs[key]; set {
 			return "the attribute " + key + " is not available yet"
 		}
 	}
-	b := e.Config.Budget
 	if own, ok := it.BudgetMicroUSD(); ok && b.Enabled && b.PerItemUSD.MicroUSD() > 0 && own > b.PerItemUSD.MicroUSD() {
 		return "budget is above [budget] per_item_usd: an item can only tighten it"
 	}
@@ -117,10 +125,18 @@ func (e *Engine) unfit(it todo.Item) string {
 }
 
 // accept ends items that have landed and whose box a person ticked: a merge that
-// keeps the commits was noticed before, so this is a squash, or a person's word.
-func (e *Engine) accept(ticked []task.Task) error {
+// keeps the commits was noticed before, so this is a squash, or a person's word. On
+// the agent branch itself the tick is hob's own.
+func (e *Engine) accept(ctx context.Context, ticked []task.Task) error {
 	for _, t := range ticked {
-		if _, err := e.Tasks.Move(t.ID, task.Accepted, task.None, "", time.Now(), nil); err != nil {
+		looking, err := e.Repo.Looking(ctx, t.Branch)
+		if err != nil {
+			return err
+		}
+		if looking {
+			continue
+		}
+		if err := e.end(t, task.Accepted); err != nil {
 			return err
 		}
 	}
@@ -132,9 +148,10 @@ func (e *Engine) accept(ticked []task.Task) error {
 func (e *Engine) remember(ctx context.Context) error {
 	known := map[string]map[string]repo.Landing{} // by branch, then by item
 	for _, t := range e.Tasks.List() {
-		if t.State != task.Queued || len(t.Runs) > 0 {
+		if t.State != task.Queued || e.remembered[t.ID] || len(t.Runs) > 0 && t.Reason != task.Interrupted {
 			continue
 		}
+		e.remembered[t.ID] = true
 		branch := branchOf(e.Config.Autonomous.GitBranch, t.ID)
 		if _, ok := known[branch]; !ok {
 			var err error
@@ -146,12 +163,13 @@ func (e *Engine) remember(ctx context.Context) error {
 		if !ok {
 			continue
 		}
-		_, err := e.Tasks.Move(t.ID, task.Accepted, task.None, "it is on "+branch+" already", time.Now(), func(t *task.Task) {
+		t, err := e.Tasks.Move(t.ID, task.Accepted, task.None, "it is on "+branch+" already", time.Now(), func(t *task.Task) {
 			t.Commit, t.Branch = l.Commit, branch
 		})
 		if err != nil {
 			return err
 		}
+		e.tell(journal.TaskFinished{Task: t.ID, State: string(t.State), Attempt: t.Attempts, Commit: t.Commit, CostMicroUSD: t.CostMicroUSD})
 	}
 	return nil
 }

@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -34,7 +37,7 @@ func (e *Engine) unpark(asked bool) error {
 }
 
 func (e *Engine) mayGoOn(t task.Task, now time.Time, asked bool) bool {
-	changed := t.Config != "" && t.Config != e.Boot.ConfigDigest
+	changed := t.Config != "" && t.Config != e.terms()
 	switch {
 	case slices.Contains(personal, t.Reason):
 		return false
@@ -50,11 +53,28 @@ func (e *Engine) mayGoOn(t task.Task, now time.Time, asked bool) bool {
 	return false
 }
 
+// terms names the settings that decide what an attempt is: others, such as how to
+// log, are no reason to try anything again.
+func (e *Engine) terms() string {
+	c := e.Config
+	b, err := json.Marshal([]any{c.Agent, c.Model, c.Budget, c.Validators, c.Sandbox, c.Git.Base, c.Autonomous.GitBranch, c.Autonomous.MaxFailuresPerState, c.Untrusted})
+	if err != nil {
+		return e.Boot.ConfigDigest
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:8])
+}
+
 // sameDay compares two times on the budget's own calendar.
 func (e *Engine) sameDay(a, b time.Time, layout string) bool {
+	return e.calendar(a).Format(layout) == e.calendar(b).Format(layout)
+}
+
+// calendar is a time as the budget's wall clock shows it.
+func (e *Engine) calendar(t time.Time) time.Time {
 	loc, err := time.LoadLocation(e.Config.Budget.Timezone)
 	if err != nil {
 		loc = time.Local // the config has been checked
 	}
-	return a.In(loc).Format(layout) == b.In(loc).Format(layout)
+	return t.In(loc)
 }

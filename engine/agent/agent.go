@@ -56,7 +56,7 @@ type Slot interface {
 	Dirty() (bool, error)
 }
 
-// Options are what a session is made of. All fields but Stop, Window, Own and Rules are needed.
+// Options are what a session is made of. All fields but Stop, Called, Window, Own and Rules are needed.
 type Options struct {
 	Slot   Slot
 	Ask    func(context.Context, model.Request) (model.Reply, error)
@@ -77,6 +77,7 @@ type Options struct {
 	Turns     int             // replies asked for in the whole session, repairs included
 	Deadline  time.Time       // wall clock end of the session
 	Stop      <-chan struct{} // closed when no further turn may begin; nil = never
+	Called    func() error    // what a person did meanwhile that ends the session; nil = nothing
 	Window    int             // tokens the model can read; 0 = unknown, not bounded
 	MaxOutput int             // tokens of a reply
 }
@@ -109,6 +110,8 @@ func New(opt Options, item Item) *Session {
 // Work lets the model work until it says it is done. A nil error means that the
 // tree differs from the base and waits for judgement.
 func (s *Session) Work(ctx context.Context) error {
+	ctx, cancel := context.WithDeadlineCause(ctx, s.opt.Deadline, ErrWall)
+	defer cancel()
 	for {
 		done, err := s.turn(ctx)
 		if err != nil || done {
@@ -189,6 +192,11 @@ func (s *Session) within() error {
 	case <-s.opt.Stop:
 		return ErrStopping
 	default:
+	}
+	if s.opt.Called != nil {
+		if err := s.opt.Called(); err != nil {
+			return err
+		}
 	}
 	switch {
 	case s.turns >= s.opt.Turns:

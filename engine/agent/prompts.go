@@ -48,7 +48,6 @@ type Prompts struct {
 type Item struct {
 	Path, Section, Text, Body string
 	Criteria                  []string // open children: all must hold
-	Paths                     string   // globs the item is limited to, "" = none
 	Checks                    string   // names of the required validators
 	BaseRed                   string   // failures the base had already
 	Before                    string   // how an earlier attempt ended

@@ -22,10 +22,11 @@ const callFence = "```hob"
 func textCalls(reply string, turn int) (rest string, calls []model.Call, wrong string) {
 	var kept, bad []string
 	open := false
+	var around outside
 	for line := range strings.Lines(reply) {
 		trimmed := strings.TrimSpace(line)
 		switch {
-		case !open && trimmed == callFence:
+		case !open && around.all(trimmed) && trimmed == callFence:
 			open = true
 		case open && trimmed == "```":
 			open = false
@@ -42,6 +43,34 @@ func textCalls(reply string, turn int) (rest string, calls []model.Call, wrong s
 		}
 	}
 	return strings.Join(kept, ""), calls, strings.Join(bad, "\n")
+}
+
+// outside follows a reply's edits and other fences: a call block written inside one is
+// the content of a file, not a wish.
+type outside struct {
+	block bool   // between the markers of a SEARCH/REPLACE block
+	fence string // the backticks or tildes of an open fence
+}
+
+// all takes the next line and reports whether it stands outside all of them.
+func (o *outside) all(line string) bool {
+	switch {
+	case o.block:
+		o.block = !strings.HasPrefix(line, ">>>>>")
+		return false
+	case strings.HasPrefix(line, "<<<<<"):
+		o.block = true
+		return false
+	case o.fence != "":
+		if strings.Trim(line, o.fence[:1]) == "" && len(line) >= len(o.fence) {
+			o.fence = ""
+		}
+		return false
+	case line != callFence && (strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~")):
+		o.fence = line[:len(line)-len(strings.TrimLeft(line, line[:1]))]
+		return false
+	}
+	return true
 }
 
 func textCall(line string) (model.Call, error) {

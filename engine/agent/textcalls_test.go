@@ -25,6 +25,9 @@ func TestTextCalls(t *testing.T) {
 		},
 		{"unclosed", "```hob\n" + `{"tool":"diff"}`, "", []model.Call{{ID: "t1.1", Name: "diff", Args: json.RawMessage(`{}`)}}, ""},
 		{"another fence", "```go\nx\n```\n", "```go\nx\n```\n", nil, ""},
+		{"inside an edit", "a.md\n<<<<<<< SEARCH\n=======\n" + fence(`{"tool":"diff"}`) + ">>>>>>> REPLACE\n", "a.md\n<<<<<<< SEARCH\n=======\n" + fence(`{"tool":"diff"}`) + ">>>>>>> REPLACE\n", nil, ""},
+		{"inside a longer fence", "a.md\n````\n" + fence(`{"tool":"diff"}`) + "````\n", "a.md\n````\n" + fence(`{"tool":"diff"}`) + "````\n", nil, ""},
+		{"after an edit", "<<<<<<< SEARCH\n=======\nx\n>>>>>>> REPLACE\n" + fence(`{"tool":"diff"}`), "<<<<<<< SEARCH\n=======\nx\n>>>>>>> REPLACE\n", []model.Call{{ID: "t1.1", Name: "diff", Args: json.RawMessage(`{}`)}}, ""},
 		{"no tool", fence(`{"path":"a"}`), "", nil, `not a tool call: {"path":"a"}`},
 		{"two objects", fence(`{"tool":"diff"} {"tool":"diff"}`), "", nil, "more than one object"},
 		{"no object", fence(`diff`), "", nil, "not a tool call: diff"},
@@ -47,6 +50,13 @@ func FuzzTextCalls(f *testing.F) {
 	f.Add("```hob\nnot json\n{\"tool\":\"x\",\"a\":[1,{}]}\n")
 	f.Fuzz(func(t *testing.T, reply string) {
 		rest, calls, _ := textCalls(reply, 1)
+		var end outside
+		for line := range strings.Lines(rest) {
+			end.all(strings.TrimSpace(line))
+		}
+		if end.block || end.fence != "" {
+			return // what follows would stand inside it
+		}
 		_, again, wrong := textCalls(withTextCalls(rest, calls), 1)
 		if diff := cmp.Diff(calls, again); diff != "" || wrong != "" && len(calls) > 0 {
 			t.Errorf("calls of %q (-first +again), wrong %q:\n%s", reply, wrong, diff)

@@ -230,7 +230,7 @@ func readText(tree fs.FS, name string) (string, error) {
 
 func numbered(text, span string) (string, error) {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-	from, to, err := parseSpan(span, len(lines))
+	from, to, err := Span(span, len(lines))
 	if err != nil {
 		return "", err
 	}
@@ -245,8 +245,8 @@ func numbered(text, span string) (string, error) {
 	return b.String(), nil
 }
 
-// parseSpan reads "10-40", "10-", "-40" or "10" as 1-based lines of a file with total lines.
-func parseSpan(span string, total int) (from, to int, err error) {
+// Span reads "10-40", "10-", "-40" or "10" as 1-based lines of a file with total lines.
+func Span(span string, total int) (from, to int, err error) {
 	from, to = 1, total
 	span = strings.TrimSpace(span)
 	if span == "" {
