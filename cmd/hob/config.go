@@ -2,6 +2,8 @@ package main
 
 import (
 	"github.com/spf13/cobra"
+
+	"hob/engine"
 )
 
 func configCmd(w *world) *cobra.Command {
@@ -19,9 +21,13 @@ func configCheckCmd(w *world) *cobra.Command {
 			if err := s.branchNames(cmd.Context()); err != nil {
 				return err
 			}
+			if err := s.statusAllowed(cmd.Context()); err != nil {
+				return err
+			}
+			waits := s.waits()
 			if w.json {
 				return w.printJSON(map[string]any{
-					"schema": "hob.config/1", "ok": true, "untrusted": append([]string{}, s.config.Untrusted...),
+					"schema": "hob.config/1", "ok": true, "waits_for": string(engine.ErrorReason(waits)), "untrusted": append([]string{}, s.config.Untrusted...),
 					"warnings": append([]string{}, s.config.Warnings...),
 				})
 			}
@@ -33,6 +39,10 @@ func configCheckCmd(w *world) *cobra.Command {
 			}
 			if len(s.config.Untrusted) > 0 {
 				w.printf("hint: read hob.toml, then hob trust\n")
+			}
+			if waits != nil {
+				reason := engine.ErrorReason(waits)
+				w.printf("items will wait: %s: %v\nhint: %s\n", reason, waits, reason.Hint())
 			}
 			w.printf("ok\n")
 			return nil

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -125,17 +127,19 @@ func (d *demo) open(ctx context.Context) (*shop, error) {
 	}
 	home := filepath.Join(d.dir, "home")
 	w := *d.w
-	w.repoDir, w.configFile = d.repo, ""
+	w.repoDir, w.configFile, w.set = d.repo, "", nil
 	if w.json {
-		w.set = append([]string{"log.level=warn"}, w.set...)
+		w.set = []string{"log.level=warn"}
 	}
-	w.Env = append(append([]string{}, w.Env...), "HOB_HOME="+home)
+	// Nothing of the user's own settings: the demo must never ask a real model.
+	w.Env = slices.DeleteFunc(slices.Clone(w.Env), func(kv string) bool { return strings.HasPrefix(kv, "HOB_") })
+	w.Env = append(w.Env, "HOB_HOME="+home)
 	s, err := w.found(ctx)
 	if err != nil {
 		return nil, err
 	}
 	s.dirs.cache = caches.cache
-	own, err := os.ReadFile(filepath.Join(d.repo, "hob.toml"))
+	own, err := readRegular(filepath.Join(d.repo, "hob.toml"))
 	if err != nil {
 		return nil, err
 	}

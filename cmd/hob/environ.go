@@ -12,16 +12,17 @@ import (
 	"hob/validators/sandbox"
 )
 
-// commandEnv is the environment of every command hob runs. Folders it names exist
-// afterwards.
-func (sh *shop) commandEnv() ([]string, error) {
+// commandEnv is the environment of the commands of one side: the model's, or the
+// validators'. They share caches, but not a home folder: what the model writes there
+// must not change a verdict. Folders it names exist afterwards.
+func (sh *shop) commandEnv(side string) ([]string, error) {
 	scope := "shared"
 	if sh.config.Sandbox.Cache == "repo" {
 		scope = sh.place.ID
 	}
 	o := sandbox.EnvOptions{
 		Caller: sh.w.Env, UserHome: sh.w.getenv("HOME"),
-		Home: filepath.Join(sh.state, "home"), Temp: filepath.Join(sh.state, "temp"),
+		Home: filepath.Join(sh.state, "homes", side), Temp: filepath.Join(sh.state, "temp", side),
 		Cache: sh.dirs.cache, Scope: scope, ModCache: sh.w.modCache(),
 		Ceiling: sh.state,
 	}

@@ -12,8 +12,10 @@ import (
 
 	"hob/configs"
 	"hob/engine"
+	"hob/engine/model"
 	"hob/engine/model/wire"
 	"hob/engine/task"
+	"hob/journal"
 	"hob/journal/durable"
 	"hob/repo"
 )
@@ -91,6 +93,8 @@ func classify(err error) (name string, exit int, hint string) {
 		exit = exitAuth
 	case errors.Is(err, repo.ErrNoRepository):
 		name, exit, hint = "no_repository", exitNoRepo, "run hob inside a git repository, or name one with --repo DIR"
+	case errors.Is(err, journal.ErrDamaged), errors.Is(err, model.ErrLedger), errors.Is(err, task.ErrSchema):
+		name, exit, hint = "integrity", exitIntegrity, "look at the named file in hob's state folder; `hob runs verify` checks the record"
 	case errors.Is(err, durable.ErrLocked):
 		name, exit, hint = "locked", exitLocked, "`hob status` shows what the running hob does"
 	case errors.Is(err, context.Canceled):

@@ -1,10 +1,10 @@
 // Hob works through a repository's TODO.md and leaves branches to review.
 //
-// Each file but main.go, world.go, open.go and exit.go is one subcommand.
+// Each file is one subcommand, but for main.go, world.go, signals.go, open.go,
+// environ.go, files.go, log.go, money.go and exit.go.
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"os/signal"
@@ -22,21 +22,25 @@ func main() {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	os.Exit(run(world{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
-		Env: os.Environ(), Signals: signals, FS: durable.OS(),
+		Env: os.Environ(), Signals: signals, Exit: os.Exit, FS: durable.OS(),
 	}, os.Args[1:]))
 }
 
 // run is main without the globals, so that a script test can call it with a
 // world of its own.
 func run(w world, args []string) (exit int) {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
+	ctx, stop := w.listen()
+	defer stop()
 	root := newRoot(&w)
 	root.SetArgs(args)
 	root.SetIn(w.In)
 	root.SetOut(w.Out)
 	root.SetErr(w.Err)
-	return w.fail(root.ExecuteContext(ctx))
+	exit = w.fail(root.ExecuteContext(ctx))
+	if by := w.signal.impatient(); by != 0 {
+		return 128 + by
+	}
+	return exit
 }
 
 const (

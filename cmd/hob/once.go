@@ -28,10 +28,10 @@ func onceCmd(w *world) *cobra.Command {
 				return err
 			}
 			out, err := sh.once(cmd.Context())
-			if err != nil {
-				return err
+			if perr := w.printOutcome(out.Ended, err == nil); err == nil {
+				err = perr
 			}
-			if err := w.printOutcome(out.Ended); err != nil {
+			if err != nil {
 				return err
 			}
 			if len(out.Ended) == 0 && exitNone {
@@ -49,7 +49,7 @@ func onceCmd(w *world) *cobra.Command {
 
 // once works the queue with the stop rules of a service, and closes the shop.
 func (sh *shop) once(ctx context.Context) (engine.Outcome, error) {
-	claim, work, done := sh.signals(ctx)
+	claim, work, done := sh.w.signal.serve(ctx, sh.config.Autonomous.StopGrace.Duration)
 	defer done()
 	out, err := sh.engine.Once(claim, work)
 	if cerr := sh.shut("once"); err == nil {
@@ -79,7 +79,7 @@ func lineOf(t task.Task) taskLine {
 	}
 }
 
-func (w *world) printOutcome(tasks []engine.Ended) error {
+func (w *world) printOutcome(tasks []engine.Ended, all bool) error {
 	if w.json {
 		lines := make([]taskLine, 0, len(tasks))
 		for _, t := range tasks {
@@ -87,13 +87,16 @@ func (w *world) printOutcome(tasks []engine.Ended) error {
 		}
 		return w.printJSON(map[string]any{"schema": "hob.once/1", "items": lines})
 	}
-	if len(tasks) == 0 {
+	if len(tasks) == 0 && all {
 		w.printf("nothing to do\n")
 	}
 	for _, t := range tasks {
 		w.printf("%-10s  %s  %s%s\n", t.State, t.ID, shorten(t.Text, 60), short(t.Commit, "  "))
-		if t.Reason != task.None {
+		switch {
+		case t.Reason != task.None:
 			w.printf("            %s: %s\n            hint: %s\n", t.Reason, shorten(t.Message, 200), hintOf(t.Task))
+		case t.Message != "":
+			w.printf("            %s\n", shorten(t.Message, 200))
 		}
 	}
 	return nil

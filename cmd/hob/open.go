@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -102,7 +103,7 @@ func (s *site) userName() string {
 }
 
 func optional(name string) (*configs.File, error) {
-	data, err := os.ReadFile(name)
+	data, err := readRegular(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -122,7 +123,7 @@ type shop struct {
 
 // open takes the lock and opens everything. The caller closes it.
 func (s *site) open(ctx context.Context, trigger string) (*shop, error) {
-	if err := s.outside(); err != nil {
+	if err := s.statusAllowed(ctx); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(s.state, 0o700); err != nil {
@@ -137,41 +138,6 @@ func (s *site) open(ctx context.Context, trigger string) (*shop, error) {
 		return nil, errors.Join(err, unlock())
 	}
 	return sh, nil
-}
-
-// outside refuses a state folder within the work tree: the agent's tree and the
-// journal must never be part of what is edited.
-func (s *site) outside() error {
-	state, err := resolved(s.state)
-	if err != nil {
-		return err
-	}
-	root, err := resolved(s.place.Root)
-	if err != nil {
-		return err
-	}
-	if rel, err := filepath.Rel(root, state); err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-		return usagef("the state folder %s lies inside the work tree: set HOB_HOME or XDG_STATE_HOME elsewhere", s.state)
-	}
-	return nil
-}
-
-// resolved follows links of the longest part of the path that exists.
-func resolved(name string) (string, error) {
-	name, err := filepath.Abs(name)
-	if err != nil {
-		return "", err
-	}
-	rest := ""
-	for dir := name; ; dir = filepath.Dir(dir) {
-		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			return filepath.Join(real, rest), nil
-		}
-		if dir == filepath.Dir(dir) {
-			return name, nil
-		}
-		rest = filepath.Join(filepath.Base(dir), rest)
-	}
 }
 
 func (sh *shop) build(ctx context.Context, trigger string) error {
@@ -234,7 +200,11 @@ func (sh *shop) tools(e *engine.Engine, key string, held *redact.Set) error {
 			return err
 		}
 	}
-	if e.Env, err = sh.commandEnv(); err != nil {
+	if e.Env, err = sh.commandEnv("model"); err != nil {
+		return err
+	}
+	verdict, err := sh.commandEnv("verdict")
+	if err != nil {
 		return err
 	}
 	e.Runner, err = sandbox.Pick(c.Sandbox.Mode)
@@ -244,7 +214,7 @@ func (sh *shop) tools(e *engine.Engine, key string, held *redact.Set) error {
 		}
 		return nil
 	}
-	if e.Checks, err = validators.New(c.Validators, e.Runner, e.Env); err != nil {
+	if e.Checks, err = validators.New(c.Validators, e.Runner, verdict); err != nil {
 		return err
 	}
 	return sh.prompts(e)
@@ -261,7 +231,7 @@ func (sh *shop) model(key string) (model.Provider, error) {
 		return p, nil
 	}
 	name := sh.script(m)
-	data, err := os.ReadFile(name)
+	data, err := readRegular(name)
 	if err != nil {
 		return nil, usagef("[[model]] script: %v", err)
 	}
@@ -280,7 +250,7 @@ func (sh *shop) prompts(e *engine.Engine) error {
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(sh.place.Root, name)
 	}
-	text, err := os.ReadFile(name)
+	text, err := readRegular(name)
 	if err != nil {
 		return fmt.Errorf("system_prompt_file: %w", err)
 	}
@@ -292,8 +262,8 @@ func (sh *shop) prompts(e *engine.Engine) error {
 }
 
 // blocked is the first fact that keeps every item from being worked.
-func (sh *shop) blocked(keyErr error) error {
-	c := sh.config
+func (s *site) blocked(keyErr error) error {
+	c := s.config
 	switch {
 	case len(c.Untrusted) > 0:
 		return fmt.Errorf("%w: %s", engine.ErrUntrusted, strings.Join(c.Untrusted, ", "))
@@ -303,21 +273,31 @@ func (sh *shop) blocked(keyErr error) error {
 		return keyErr
 	case c.Model[0].Price == nil:
 		return model.ErrUnknownPrice
-	case len(c.Validators) == 0:
+	case !slices.ContainsFunc(c.Validators, func(v configs.Validator) bool { return v.Required }):
 		return engine.ErrNoChecks
 	}
 	return nil
 }
 
-func (sh *shop) secret() (string, error) {
-	if len(sh.config.Model) == 0 || sh.config.Model[0].SecretRef == "" {
+// waits is what would keep every item from being worked, for config check.
+func (s *site) waits() error {
+	_, keyErr := s.secret()
+	if err := s.blocked(keyErr); err != nil {
+		return err
+	}
+	_, err := sandbox.Pick(s.config.Sandbox.Mode)
+	return err
+}
+
+func (s *site) secret() (string, error) {
+	if len(s.config.Model) == 0 || s.config.Model[0].SecretRef == "" {
 		return "", nil
 	}
-	return wire.Secret(sh.config.Model[0].SecretRef, sh.w.getenv)
+	return wire.Secret(s.config.Model[0].SecretRef, s.w.getenv)
 }
 
 // secretName matches names of environment variables whose values are held secrets.
-var secretName = regexp.MustCompile(`(?i)key|token|secret|passw|credential|auth`)
+var secretName = regexp.MustCompile(`(?i)(^|_)(api)?(keys?|tokens?|secrets?|pass(wd|word|phrase)?|credentials?|auth)(_|$)`)
 
 // held lists every value that must never be written anywhere.
 func (sh *shop) held(key string) []string {
@@ -358,4 +338,26 @@ func (s *site) statusPath() string {
 		return p
 	}
 	return filepath.Join(s.place.Root, p)
+}
+
+// statusAllowed refuses a status file in the work tree that git would show as a
+// change, and one anywhere in a .git folder.
+func (s *site) statusAllowed(ctx context.Context) error {
+	path := s.statusPath()
+	refuse := func(why string) error {
+		return configs.Problems{{File: s.config.Origin("autonomous.status_path"), Key: "autonomous.status_path", What: why}}
+	}
+	for _, git := range []string{s.place.GitDir, s.place.CommonDir} {
+		if in, err := inside(git, path); err != nil || in {
+			return errors.Join(err, refuse("lies in the .git folder"))
+		}
+	}
+	if in, err := inside(s.place.Root, path); err != nil || !in {
+		return err
+	}
+	ignored, err := repo.Ignores(ctx, s.place, path, s.w.Env)
+	if err != nil || ignored {
+		return err
+	}
+	return refuse("lies in the work tree where git doesn't ignore it")
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -40,7 +39,7 @@ func (sh *shop) serve(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(usagef("[schedule]: %v", err), sh.shut("bad schedule"))
 	}
-	claim, work, done := sh.signals(ctx)
+	claim, work, done := sh.w.signal.serve(ctx, sh.config.Autonomous.StopGrace.Duration)
 	defer done()
 	wake := make(chan schedule.Cause, 1)
 	actors, claim := errgroup.WithContext(claim)
@@ -68,43 +67,6 @@ func (sh *shop) schedule() (schedule.Options, error) {
 		Cron: c.Schedule.Cron, Location: loc, Interval: c.Autonomous.Interval.Duration, Log: sh.log,
 	}, nil
 }
-
-// signals makes the two contexts of a service: the first signal ends claim, and
-// work after the grace; a second one ends work at once.
-func (sh *shop) signals(ctx context.Context) (claim, work context.Context, done func()) {
-	claim, stopClaim := context.WithCancel(ctx)
-	work, stopWork := context.WithCancel(ctx)
-	finished, waited := make(chan struct{}), make(chan struct{})
-	go func() { // waited for in done
-		defer close(waited)
-		var grace <-chan time.Time
-		for {
-			select {
-			case <-finished:
-				return
-			case s := <-sh.w.Signals:
-				if claim.Err() != nil {
-					sh.w.second(s)
-					stopWork()
-					continue
-				}
-				stopClaim()
-				grace = time.After(sh.config.Autonomous.StopGrace.Duration)
-			case <-grace:
-				stopWork()
-			}
-		}
-	}()
-	return claim, work, func() {
-		close(finished)
-		<-waited
-		stopClaim()
-		stopWork()
-	}
-}
-
-// second notes the signal that asked twice: the exit code says so.
-func (w *world) second(s os.Signal) { w.impatient = s }
 
 // shut closes everything and gives the lock back.
 func (sh *shop) shut(why string) error {

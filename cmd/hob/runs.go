@@ -111,9 +111,7 @@ func (w *world) verifyAll(log *journal.Log) error {
 	for _, m := range runs {
 		r := log.Verify(m.Run)
 		reports[m.Run] = r
-		if worst == 0 || r.Exit() == 1 {
-			worst = r.Exit()
-		}
+		worst = graver(worst, r.Exit())
 		if !w.json {
 			w.printVerified(m.Run, r)
 		}
@@ -122,6 +120,17 @@ func (w *world) verifyAll(log *journal.Log) error {
 		err = w.printJSON(map[string]any{"schema": "hob.verify/1", "ok": worst == 0, "runs": reports})
 	}
 	return codeOr(worst, err)
+}
+
+// graver picks the exit code that says more: tampering, then what couldn't be read,
+// then what is merely missing.
+func graver(a, b int) int {
+	for _, c := range []int{1, 4, 5, 3, 2} {
+		if a == c || b == c {
+			return c
+		}
+	}
+	return 0
 }
 
 func codeOr(code int, err error) error {

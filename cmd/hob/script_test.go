@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 func hobUnderTest() {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	w := world{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Environ(), Signals: signals, FS: durable.OS()}
+	w := world{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Environ(), Signals: signals, Exit: os.Exit, FS: durable.OS()}
 	if n, err := strconv.Atoi(os.Getenv("HOB_CRASH_AT")); err == nil {
 		k := &killer{left: n, log: os.Getenv("HOB_CRASH_LOG")}
 		w.FS = durable.Watched(w.FS, func(op, name string) { k.point(op + " " + filepath.Base(name)) })

@@ -18,7 +18,7 @@ func showCmd(w *world) *cobra.Command {
 	return &cobra.Command{
 		Use: "show TASK", Short: "tell the story of one item, or of one run", GroupID: looking, Args: exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := w.site(cmd.Context())
+			s, err := w.found(cmd.Context())
 			if err != nil {
 				return err
 			}

@@ -3,11 +3,12 @@ package main
 import (
 	"errors"
 	"io/fs"
-	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"hob/configs"
 	"hob/engine/status"
 )
 
@@ -18,7 +19,7 @@ func statusCmd(w *world) *cobra.Command {
 		Long: "Prints the status file that hob writes. With --check the exit code tells:\n" +
 			"0 idle or working · 1 something needs attention · 2 paused or degraded · 3 stale or not running · 4 unreadable.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := w.site(cmd.Context())
+			s, err := w.found(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -50,8 +51,14 @@ func statusCmd(w *world) *cobra.Command {
 	return c
 }
 
+// report reads the status file. Settings that can't be read don't hide it: it is
+// then where it is by default.
 func (s *site) report() (status.Report, error) {
-	data, err := os.ReadFile(s.statusPath())
+	var err error
+	if s.config, err = s.load(); err != nil {
+		s.config = &configs.Loaded{Config: configs.Default()}
+	}
+	data, err := readRegular(s.statusPath())
 	if err != nil {
 		return status.Report{}, err
 	}
@@ -63,7 +70,7 @@ func (w *world) printReport(r status.Report) {
 	if r.Stale(time.Now()) && r.State != status.Stopped {
 		state += " (stale: last heard of " + r.WrittenAt.Local().Format(time.DateTime) + ")"
 	}
-	w.printf("%s  %s\n", state, plain(r.Reason))
+	w.printf("%s\n", strings.TrimSpace(plain(state+"  "+r.Reason)))
 	w.printf("%d open, %d done, %d held; spent today %s of %s USD\n", r.Todo.Open, r.Todo.Done, r.Todo.Held, r.Budget.Spent, r.Budget.Limit)
 	for _, c := range r.Current {
 		w.printf("now       %s  %s  %s\n", c.ID, shorten(c.Text, 60), plain(c.Step))

@@ -3,11 +3,11 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
+	"hob/configs"
 	"hob/engine"
 	"hob/engine/todo"
 )
@@ -21,11 +21,18 @@ func todoListCmd(w *world) *cobra.Command {
 	c := &cobra.Command{
 		Use: "list", Short: "list the items of TODO.md with what is wrong with them", Args: exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			data, err := w.todoData(cmd, file)
+			data, budget, err := w.todoData(cmd, file)
 			if err != nil {
 				return err
 			}
 			doc := todo.Parse(data)
+			for i := range doc.Items {
+				if it := &doc.Items[i]; it.Blocked == "" && budget != nil {
+					if it.Why = engine.Unfit(*it, *budget); it.Why != "" {
+						it.Blocked = todo.BadAttr
+					}
+				}
+			}
 			if doc.TooLarge {
 				return withHint(fmt.Errorf("%w: larger than 1 MiB or 20,000 lines", engine.ErrTodo), "split the file; hob keeps its last good queue meanwhile")
 			}
@@ -44,35 +51,27 @@ func todoListCmd(w *world) *cobra.Command {
 	return c
 }
 
-func (w *world) todoData(cmd *cobra.Command, file string) ([]byte, error) {
+// todoData is the text of a file, or of the repository's TODO file together with the
+// budget that its items have to fit.
+func (w *world) todoData(cmd *cobra.Command, file string) ([]byte, *configs.Budget, error) {
 	switch file {
 	case "-":
-		return io.ReadAll(io.LimitReader(w.In, maxTodo))
+		data, err := io.ReadAll(io.LimitReader(w.In, maxFile))
+		return data, nil, err
 	case "":
 		s, err := w.site(cmd.Context())
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		file = filepath.Join(s.place.Root, filepath.FromSlash(s.config.Autonomous.TodoPath))
+		data, err := readTodo(filepath.Join(s.place.Root, filepath.FromSlash(s.config.Autonomous.TodoPath)))
+		return data, &s.config.Budget, err
 	}
-	return readBounded(file)
+	data, err := readTodo(file)
+	return data, nil, err
 }
 
-// maxTodo is more than hob accepts: enough to tell that a file is too large.
-const maxTodo = 2 << 20
-
-func readBounded(file string) ([]byte, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", engine.ErrTodo, err)
-	}
-	defer f.Close()
-	if st, err := f.Stat(); err != nil {
-		return nil, fmt.Errorf("%w: %w", engine.ErrTodo, err)
-	} else if !st.Mode().IsRegular() {
-		return nil, fmt.Errorf("%w: %s is not a regular file", engine.ErrTodo, file)
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxTodo))
+func readTodo(file string) ([]byte, error) {
+	data, err := readRegular(file)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", engine.ErrTodo, err)
 	}
@@ -101,7 +100,7 @@ func todoDiffCmd(w *world) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			var docs [2]todo.Doc
 			for i, name := range args {
-				data, err := readBounded(name)
+				data, err := readTodo(name)
 				if err != nil {
 					return err
 				}

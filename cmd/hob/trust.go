@@ -27,7 +27,7 @@ func (w *world) trust(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	data, err := os.ReadFile(filepath.Join(s.place.Root, "hob.toml"))
+	data, err := readRegular(filepath.Join(s.place.Root, "hob.toml"))
 	if err != nil {
 		return withHint(err, "write a hob.toml at the root of the repository first")
 	}

@@ -17,6 +17,7 @@ type world struct {
 	Out, Err io.Writer
 	Env      []string
 	Signals  <-chan os.Signal
+	Exit     func(code int) // ends the process
 	FS       durable.FS
 	// Step is told of each durable git effect; nil outside tests that kill there.
 	Step func(point string)
@@ -24,7 +25,7 @@ type world struct {
 	repoDir, configFile string
 	set                 []string
 	json                bool
-	impatient           os.Signal // the second signal, if one came
+	signal              *signals
 }
 
 func (w *world) getenv(name string) string {
