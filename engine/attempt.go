@@ -170,7 +170,7 @@ func (a *attempt) required() []string {
 
 // work lets the model work until it says that it is done.
 func (a *attempt) work(ctx context.Context) error {
-	if err := a.to(task.Running); err != nil {
+	if err := a.to(ctx, task.Running); err != nil {
 		return err
 	}
 	return a.sess.Work(ctx)
@@ -204,7 +204,7 @@ func (a *attempt) repair(ctx context.Context) error {
 const feedbackLimit = 16 << 10
 
 func (a *attempt) repairOnce(ctx context.Context, f agent.Finding) error {
-	if err := a.to(task.Repairing); err != nil {
+	if err := a.to(ctx, task.Repairing); err != nil {
 		return err
 	}
 	if err := a.run.Record(journal.RepairStarted{N: f.N, Max: f.Max, Signature: validators.Signature(a.failing), Feedback: a.keep(f.Text)}); err != nil {
@@ -239,13 +239,13 @@ func (s *signatures) add(sig string) (again, stuck bool) {
 
 // to moves the task along. It is also where an attempt ends when hob is stopping:
 // between two steps nothing is lost that isn't on disk.
-func (a *attempt) to(s task.State) error {
+func (a *attempt) to(ctx context.Context, s task.State) error {
 	select {
 	case <-a.stop:
 		return agent.ErrStopping
 	default:
 	}
-	if err := a.called(); err != nil {
+	if err := a.called(ctx); err != nil {
 		return err
 	}
 	if err := a.move(s, task.None, "", nil); err != nil {
@@ -260,7 +260,12 @@ func (a *attempt) to(s task.State) error {
 var errRecalled = errors.New("the item was changed in TODO.md while it was worked")
 
 // called reports that TODO.md has called the attempt back.
-func (a *attempt) called() error {
+func (a *attempt) called(ctx context.Context) error {
+	if a.changedTodo() {
+		if err := a.sweep(ctx); err != nil {
+			a.Log.Warn("sweep", "err", err) // unreadable for a moment: the next look says more
+		}
+	}
 	t, ok := a.Tasks.Get(a.task.ID)
 	if why := t.Recall(); ok && why != "" {
 		return fmt.Errorf("%w: %s", errRecalled, why)

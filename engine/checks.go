@@ -61,7 +61,7 @@ func (a *attempt) judge(ctx context.Context) (good bool, err error) {
 	if err := a.freeze(ctx); err != nil {
 		return false, err
 	}
-	if err := a.to(task.Validating); err != nil {
+	if err := a.to(ctx, task.Validating); err != nil {
 		return false, err
 	}
 	now, err := a.check(ctx, "new", a.frozen.Tree, paths(a.frozen.Changes))

@@ -139,7 +139,7 @@ func (a *attempt) commit(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := a.called(); err != nil {
+	if err := a.called(ctx); err != nil {
 		return "", err // the last moment at which nothing has to be taken back
 	}
 	return oid, a.move(task.Committing, task.None, "", func(t *task.Task) {

@@ -86,6 +86,13 @@ func (e *Engine) sweep(ctx context.Context) error {
 	return e.accept(ctx, changes.Ticked)
 }
 
+// changedTodo reports whether TODO.md is another than at the last reading. What can't
+// be read hasn't changed.
+func (e *Engine) changedTodo() bool {
+	data, err := e.Repo.Todo(e.Config.Autonomous.TodoPath)
+	return err == nil && todo.Parse(data).Digest != e.todo.digest()
+}
+
 func (e *Engine) readTodo() (todo.Doc, error) {
 	name := e.Config.Autonomous.TodoPath
 	data, err := e.Repo.Todo(name)

@@ -73,13 +73,13 @@ type Options struct {
 	Rules   []Rules
 	Own     []string // files hob keeps itself: changes to them are undone
 
-	Native    bool            // the model takes tool calls natively
-	Turns     int             // replies asked for in the whole session, repairs included
-	Deadline  time.Time       // wall clock end of the session
-	Stop      <-chan struct{} // closed when no further turn may begin; nil = never
-	Called    func() error    // what a person did meanwhile that ends the session; nil = nothing
-	Window    int             // tokens the model can read; 0 = unknown, not bounded
-	MaxOutput int             // tokens of a reply
+	Native    bool                        // the model takes tool calls natively
+	Turns     int                         // replies asked for in the whole session, repairs included
+	Deadline  time.Time                   // wall clock end of the session
+	Stop      <-chan struct{}             // closed when no further turn may begin; nil = never
+	Called    func(context.Context) error // what a person did meanwhile that ends the session; nil = nothing
+	Window    int                         // tokens the model can read; 0 = unknown, not bounded
+	MaxOutput int                         // tokens of a reply
 }
 
 // A Session is one conversation. It is not safe for concurrent use.
@@ -155,7 +155,7 @@ func (s *Session) Handover(ctx context.Context, why string) string {
 
 // turn asks once and does what the reply wants. done means the model has finished.
 func (s *Session) turn(ctx context.Context) (done bool, err error) {
-	if err := s.within(); err != nil {
+	if err := s.within(ctx); err != nil {
 		return false, err
 	}
 	reply, err := s.opt.Ask(ctx, s.request())
@@ -187,14 +187,14 @@ func (s *Session) turn(ctx context.Context) (done bool, err error) {
 }
 
 // within checks the bounds before money is spent.
-func (s *Session) within() error {
+func (s *Session) within(ctx context.Context) error {
 	select {
 	case <-s.opt.Stop:
 		return ErrStopping
 	default:
 	}
 	if s.opt.Called != nil {
-		if err := s.opt.Called(); err != nil {
+		if err := s.opt.Called(ctx); err != nil {
 			return err
 		}
 	}
