@@ -226,20 +226,25 @@ func (sh *shop) model(key string) (model.Provider, error) {
 	if m.Provider != "script" {
 		p, err := wire.New(m, key, nil)
 		if err != nil {
-			return nil, usagef("[[model]]: %v", err)
+			return nil, badSetting("model", err)
 		}
 		return p, nil
 	}
 	name := sh.script(m)
 	data, err := readRegular(name)
 	if err != nil {
-		return nil, usagef("[[model]] script: %v", err)
+		return nil, badSetting("model.script", err)
 	}
 	p, err := model.NewScript(data, model.InfoOf(m))
 	if err != nil {
-		return nil, usagef("[[model]] script %s: %v", name, err)
+		return nil, badSetting("model.script", fmt.Errorf("%s: %w", name, err))
 	}
 	return p, nil
+}
+
+// badSetting is a setting that only its use shows to be wrong.
+func badSetting(key string, err error) error {
+	return configs.Problems{{Key: key, What: err.Error()}}
 }
 
 func (sh *shop) prompts(e *engine.Engine) error {
@@ -252,11 +257,11 @@ func (sh *shop) prompts(e *engine.Engine) error {
 	}
 	text, err := readRegular(name)
 	if err != nil {
-		return fmt.Errorf("system_prompt_file: %w", err)
+		return badSetting("agent.system_prompt_file", err)
 	}
 	e.Prompts = agent.Prompts{System: string(text)}
 	if err := e.Prompts.Check(); err != nil {
-		return usagef("system_prompt_file: %v", err)
+		return badSetting("agent.system_prompt_file", err)
 	}
 	return nil
 }

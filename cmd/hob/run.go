@@ -37,7 +37,7 @@ func runCmd(w *world) *cobra.Command {
 func (sh *shop) serve(ctx context.Context) error {
 	opt, err := sh.schedule()
 	if err != nil {
-		return errors.Join(usagef("[schedule]: %v", err), sh.shut("bad schedule"))
+		return errors.Join(badSetting("schedule", err), sh.shut("bad schedule"))
 	}
 	claim, work, done := sh.w.signal.serve(ctx, sh.config.Autonomous.StopGrace.Duration)
 	defer done()
