@@ -49,3 +49,26 @@ func Ignores(ctx context.Context, p Place, path string, env []string) (bool, err
 	}
 	return err == nil, err
 }
+
+// Gone reports whether a published commit has left its branch everywhere hob can see
+// without asking the network: the user's repository, and the remote as it was last
+// seen there. A branch that was deleted only here lives on at the remote.
+func (r *Repo) Gone(ctx context.Context, branch, oid string) (bool, error) {
+	here, err := r.userRef(ctx, "refs/heads/"+branch)
+	if err != nil {
+		return false, err
+	}
+	there, err := r.ref(ctx, upstreamRef(branch))
+	if err != nil {
+		return false, err
+	}
+	for _, tip := range []string{here, there} {
+		if tip == "" {
+			continue
+		}
+		if known, err := r.contains(ctx, tip, oid); err != nil || known {
+			return false, err
+		}
+	}
+	return true, nil
+}

@@ -42,7 +42,7 @@ func (r *Repo) Publish(ctx context.Context, branch, oid, remote string) ([]Targe
 	if _, err := branchRef(branch); err != nil {
 		return nil, err
 	}
-	if why := reserved(branch); why != "" {
+	if why := Reserved(branch); why != "" {
 		return []Target{{Name: Here, State: Rejected, Message: why}}, nil
 	}
 	here, err := r.publishHere(ctx, branch, oid)
@@ -60,8 +60,8 @@ func (r *Repo) Publish(ctx context.Context, branch, oid, remote string) ([]Targe
 	return append(targets, there), nil
 }
 
-// reserved says why hob never pushes to a branch of this name; "" when it may.
-func reserved(branch string) string {
+// Reserved says why hob never pushes to a branch of this name; "" when it may.
+func Reserved(branch string) string {
 	if branch == "main" || branch == "master" || strings.HasPrefix(branch, "release") {
 		return "hob never pushes to " + branch
 	}

@@ -38,10 +38,14 @@ func (r *Repo) remoteURL(ctx context.Context, remote string) (remoteURL, error) 
 // parseRemote splits a URL as git understands it (git-fetch(1), GIT URLS): with a
 // scheme, or scp-like host:path, or else a path.
 func parseRemote(text, root string) remoteURL {
+	if strings.HasPrefix(text, "-") { // no scheme and no host begins so; git would take it for an option
+		return remoteURL{text: filepath.Join(root, text)}
+	}
 	scheme, _, isURL := strings.Cut(text, "://")
 	if !isURL {
 		colon, slash := strings.IndexByte(text, ':'), strings.IndexByte(text, '/')
-		if colon >= 0 && (slash < 0 || colon < slash) || filepath.IsAbs(text) {
+		scp := colon >= 0 && (slash < 0 || colon < slash)
+		if scp || filepath.IsAbs(text) {
 			return remoteURL{text: text}
 		}
 		return remoteURL{text: filepath.Join(root, text)}

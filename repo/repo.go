@@ -93,6 +93,8 @@ type Repo struct {
 	opt   Options
 	git   *git
 	store string // the bare repository of hob
+	// damaged is where an unusable store was put aside.
+	damaged string
 
 	mu    sync.Mutex
 	taken map[int]bool // slots in use

@@ -115,8 +115,11 @@ func (r *Repo) takeStock(ctx context.Context, s slot, rev string) (*manifest, er
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err != nil {
+		if errors.Is(err, plumbing.ErrObjectNotFound) {
 			return nil, fmt.Errorf("read tree of %s: %w", rev, err)
+		}
+		if err != nil { // the walker refuses names that are no safe path
+			return nil, &UnsupportedError{Why: fmt.Sprintf("its tree has a path that can't be handled: %v", err)}
 		}
 		if e.Mode == filemode.Dir {
 			continue

@@ -48,8 +48,14 @@ const storeAttributes = "* -text -eol -ident -filter -working-tree-encoding !dif
 // exists is complete. It is a clone, not a borrower of the user's objects: a gc of
 // theirs can't take an object that hob's work stands on.
 func (r *Repo) makeStore(ctx context.Context) error {
-	if _, err := os.Stat(r.store); err == nil {
+	if _, err := os.Stat(r.store); err == nil && r.sound(ctx) {
 		return nil
+	} else if err == nil {
+		// What is in it may be the only copy of unpushed work: kept, and made anew beside.
+		r.damaged = r.store + ".damaged-" + rand.Text()
+		if err := os.Rename(r.store, r.damaged); err != nil {
+			return err
+		}
 	}
 	old, err := filepath.Glob(filepath.Join(r.opt.State, "store.new*"))
 	if err != nil {
@@ -77,6 +83,16 @@ func (r *Repo) makeStore(ctx context.Context) error {
 	r.step(StepStore)
 	return nil
 }
+
+// sound reports whether git takes the store for a repository at all.
+func (r *Repo) sound(ctx context.Context) bool {
+	_, err := r.inStore(ctx, "for-each-ref", "--count=1")
+	return err == nil
+}
+
+// Damaged is where a store that git no longer took for one was put on opening; empty
+// when it was sound.
+func (r *Repo) Damaged() string { return r.damaged }
 
 func (r *Repo) clone(ctx context.Context, to string) error {
 	var err error
