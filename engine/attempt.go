@@ -39,6 +39,7 @@ type attempt struct {
 	sess     *agent.Session
 	frozen   repo.Frozen         // the tree that was last checked
 	failing  []validators.Result // what failed on it
+	red      []string            // what failed on it and on the base as well
 }
 
 // begin opens the attempt's journal run and notes it in the task's file, so that

@@ -10,6 +10,7 @@ import (
 	"hob/journal"
 	"hob/repo"
 	"hob/validators"
+	"hob/validators/sandbox"
 )
 
 var (
@@ -45,6 +46,8 @@ func (a *attempt) checkBase(ctx context.Context) ([]validators.Result, error) {
 	var told []validators.Result
 	for _, r := range rs {
 		switch {
+		case r.Required && r.Verdict == validators.Fail && unfinished(r):
+			return nil, &brokenError{task.BaselineBroken, r.Name + " on the base: " + r.Message}
 		case !r.Required || r.Verdict != validators.Broken:
 			told = append(told, r)
 		case r.Reason != validators.ReasonNoTests:
@@ -53,6 +56,12 @@ func (a *attempt) checkBase(ctx context.Context) ([]validators.Result, error) {
 	}
 	a.bases[key] = told
 	return told, nil
+}
+
+// unfinished reports whether a validator was ended by its time or a crash. On the base
+// that is nothing to compare with: the same end on the new tree would prove nothing.
+func unfinished(r validators.Result) bool {
+	return r.Exit.End != sandbox.Exited || r.Exit.Signal != "" || r.Exit.Code > 128
 }
 
 // judge freezes the tree and runs the checks on exactly that tree, in a clean
@@ -70,9 +79,7 @@ func (a *attempt) judge(ctx context.Context) (good bool, err error) {
 	}
 	j := validators.Judge(a.baseline, now)
 	a.failing = j.Failing
-	for _, p := range j.Preexisting {
-		a.Log.Info("base_red", "task", a.task.ID, "what", p)
-	}
+	a.red = j.Preexisting
 	if j.Verdict == validators.Broken {
 		return false, &brokenError{task.Reason(j.Reason), j.Message}
 	}

@@ -75,6 +75,7 @@ type Engine struct {
 	bases map[string][]validators.Result // what the checks say of each base
 	// remembered are the items whose branch was looked at since the start.
 	remembered map[string]bool
+	before     map[string]task.State // of each task at the start
 	todo       todoFacts
 	now        now
 
@@ -92,6 +93,7 @@ type Boot struct {
 // of the state folder, before Run or Once, whose first look ends a landing that was
 // cut short.
 func (e *Engine) Recover() error {
+	e.before = states(e.Tasks.List())
 	e.bases, e.remembered = map[string][]validators.Result{}, map[string]bool{}
 	cut, err := e.Tasks.Recover(time.Now())
 	if err != nil {
@@ -101,6 +103,14 @@ func (e *Engine) Recover() error {
 		e.tell(journal.TaskFinished{Task: t.ID, State: string(t.State), Reason: string(t.Reason), Attempt: t.Attempts, CostMicroUSD: t.CostMicroUSD})
 	}
 	return nil
+}
+
+func states(tasks []task.Task) map[string]task.State {
+	m := map[string]task.State{}
+	for _, t := range tasks {
+		m[t.ID] = t.State
+	}
+	return m
 }
 
 // tell journals a fact that belongs to no item and that nothing waits for.

@@ -76,6 +76,10 @@ func (a *attempt) tick(name string) ([]edit.Change, error) {
 	if err != nil {
 		return nil, err
 	}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		a.Log.Info("not_ticked", "task", a.task.ID, "why", name+" is a link")
+		return nil, nil
+	}
 	before, err := a.ws.Read(name)
 	if err != nil {
 		return nil, err
@@ -111,7 +115,7 @@ func (a *attempt) land(ctx context.Context) error {
 	if err := a.run.Record(journal.CommitCreated{Branch: a.task.Branch, Commit: oid, Tree: a.task.Tree, Parent: a.base.OID}); err != nil {
 		return err
 	}
-	if err := a.move(task.Committed, task.None, "", nil); err != nil {
+	if err := a.move(task.Committed, task.None, a.landedOver(), nil); err != nil {
 		return err
 	}
 	t, err := a.publish(ctx, a.task, a.run)
@@ -119,6 +123,15 @@ func (a *attempt) land(ctx context.Context) error {
 		a.task = t
 	}
 	return err
+}
+
+// landedOver says what still fails, where the base failed already: it is let through,
+// but never without a word.
+func (a *attempt) landedOver() string {
+	if len(a.red) == 0 {
+		return ""
+	}
+	return "landed over what fails on the base, too: " + strings.Join(a.red, "; ")
 }
 
 // commit writes the commit's objects, which nothing names yet, and then its id
@@ -188,7 +201,11 @@ func (e *Engine) publish(ctx context.Context, t task.Task, run *journal.Run) (ta
 			t.Reason, t.Message, t.NotBefore = reason, message, time.Now().Add(pushAgain(reason))
 		})
 	}
-	return e.Tasks.Move(t.ID, task.Pushed, task.None, "", time.Now(), nil)
+	said := t.Message
+	if t.Reason != task.None {
+		said = "" // why it was not pushed before
+	}
+	return e.Tasks.Move(t.ID, task.Pushed, task.None, said, time.Now(), nil)
 }
 
 // targetsOf lists where a commit has to go: no remote is fine.
@@ -203,7 +220,7 @@ func targetsOf(remote string) []string {
 var pushReasons = map[string]task.Reason{
 	repo.CheckedOut:  task.BranchCheckedOut,
 	repo.Unreachable: task.RemoteUnreachable,
-	repo.Locked:      task.RemoteUnreachable,
+	repo.Locked:      task.UserRepoLocked,
 	repo.Diverged:    task.Diverged,
 	repo.Rejected:    task.PushRejected,
 }
@@ -211,7 +228,7 @@ var pushReasons = map[string]task.Reason{
 // pushAgain is how long to wait before a target is tried again: one that said no
 // wants a person, one that said nothing may be back soon.
 func pushAgain(r task.Reason) time.Duration {
-	if r == task.RemoteUnreachable || r == task.BranchCheckedOut {
+	if r == task.RemoteUnreachable || r == task.BranchCheckedOut || r == task.UserRepoLocked {
 		return 5 * time.Minute
 	}
 	return recheck
@@ -256,6 +273,16 @@ func (e *Engine) landAgain(ctx context.Context, t task.Task) (task.Task, error) 
 	return e.Tasks.Move(t.ID, task.Committed, task.None, "", time.Now(), nil)
 }
 
+// stillThere notices that a person deleted the agent branch, or moved it back, with
+// the item's commit unmerged: that is a no to the work, and it is not done again.
+func (e *Engine) stillThere(ctx context.Context, t task.Task) error {
+	gone, err := e.Repo.Gone(ctx, t.Branch, t.Commit)
+	if err != nil || !gone {
+		return err
+	}
+	return e.end(t, task.Rejected)
+}
+
 // end is the end of an item that a person brought about.
 func (e *Engine) end(t task.Task, s task.State) error {
 	t, err := e.Tasks.Move(t.ID, s, task.None, "", time.Now(), nil)
@@ -272,6 +299,8 @@ func (e *Engine) deliverOne(ctx context.Context, t task.Task, asked bool) error 
 		return err
 	case merged:
 		err = e.end(t, task.Merged)
+	case t.State == task.Pushed:
+		err = e.stillThere(ctx, t)
 	case t.State == task.Committed && (asked || !time.Now().Before(t.NotBefore)):
 		_, err = e.publish(ctx, t, e.Daemon)
 	}

@@ -109,7 +109,7 @@ func (e *Engine) grumble(ctx context.Context, err error) {
 
 // An Outcome says how one call of Once went.
 type Outcome struct {
-	Ended []Ended // in the order they were worked
+	Ended []Ended // what needed no attempt first, then in the order they were worked
 }
 
 // Ended is an item as it stands after an attempt, and how long that took.
@@ -129,6 +129,9 @@ func (e *Engine) Once(claim, work context.Context) (Outcome, error) {
 		if err := e.look(work, len(tried) == 0); err != nil {
 			return out, err
 		}
+		if len(tried) == 0 {
+			out.Ended = e.noticed()
+		}
 		t, ok, err := e.next(claim, task.ClaimOptions{Skip: tried, Now: true})
 		if err != nil || !ok {
 			return out, err
@@ -138,6 +141,23 @@ func (e *Engine) Once(claim, work context.Context) (Outcome, error) {
 		t = e.Do(work, claim.Done(), t)
 		out.Ended = append(out.Ended, Ended{t, time.Since(began)})
 	}
+}
+
+// noticed are the items that came to rest without an attempt since the start: refused
+// as they are written, given up after crashes, or pushed, or still not, from before.
+func (e *Engine) noticed() []Ended {
+	var out []Ended
+	for _, t := range e.Tasks.List() {
+		was := e.before[t.ID]
+		switch {
+		case t.State == task.Blocked && was != task.Blocked,
+			t.State == task.Paused && was != task.Paused,
+			t.State == task.Committed,
+			t.State == task.Pushed && was == task.Committed:
+			out = append(out, Ended{Task: t})
+		}
+	}
+	return out
 }
 
 // next claims the next ready item.

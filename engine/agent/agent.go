@@ -84,13 +84,14 @@ type Options struct {
 
 // A Session is one conversation. It is not safe for concurrent use.
 type Session struct {
-	opt    Options
-	msgs   []model.Message
-	tools  []model.ToolSpec
-	byName map[string]Tool
-	turns  int
-	nudged bool
-	seen   repeats
+	opt     Options
+	msgs    []model.Message
+	tools   []model.ToolSpec
+	byName  map[string]Tool
+	turns   int
+	nudged  bool
+	refused error // the last edits were refused, and none was applied since
+	seen    repeats
 }
 
 // New starts a conversation about item; nothing is asked yet.
@@ -238,7 +239,10 @@ func (s *Session) quiet() (done bool, err error) {
 	if dirty {
 		return true, nil
 	}
-	if s.nudged {
+	switch {
+	case s.nudged && s.refused != nil:
+		return false, s.refused // it wanted to change something after all
+	case s.nudged:
 		return false, ErrNothingToDo
 	}
 	s.nudged = true

@@ -38,6 +38,7 @@ func (s *Session) edit(ctx context.Context, reply model.Reply) (edits, error) {
 	if err := s.recordEdit(res, format, step); err != nil {
 		return edits{}, err
 	}
+	s.refused = refusal(res.Code)
 	if res.Code == "" {
 		own, err := s.undoOwn(res)
 		return edits{tried: true, feedback: applied(res) + own + cutOff(reply)}, err
@@ -51,6 +52,17 @@ func (s *Session) edit(ctx context.Context, reply model.Reply) (edits, error) {
 		res.Feedback += "\n\nFrom now on edit in this form:\n\n" + formatHelp(s.opt.Ladder.Format())
 	}
 	return edits{tried: true, refused: true, feedback: res.Feedback}, nil
+}
+
+// refusal is how a session ends that gives up after refused edits; nil after applied ones.
+func refusal(code edit.Code) error {
+	switch code {
+	case "":
+		return nil
+	case edit.PathEscape, edit.SymlinkEscape, edit.ProtectedPath:
+		return fmt.Errorf("%w: %s", ErrUnsafe, code)
+	}
+	return fmt.Errorf("%w: %s", ErrEdits, code)
 }
 
 // undoOwn puts back the files hob keeps itself and says so.

@@ -59,6 +59,11 @@ func (m metered) warn(ws []Warning) {
 	}
 }
 
+// tolerance is how many times the length that was asked for a reply may have before
+// the stream is cut: some servers ignore max_tokens, and money was set aside for no
+// more. The estimate from bytes may be off by less than that.
+const tolerance = 2
+
 // relay passes the stream on and ends r before the last item.
 func (m metered) relay(ctx context.Context, req Request, r *Reservation, price Price, yield func(Event, error) bool) {
 	t := newTally(req)
@@ -76,6 +81,10 @@ func (m metered) relay(ctx context.Context, req Request, r *Reservation, price P
 			return
 		}
 		t.add(ev)
+		if u, _ := t.spent(); req.MaxOutput > 0 && u.OutputVisible+u.OutputReasoning > tolerance*int64(req.MaxOutput) {
+			yield(Event{}, also(&Error{Class: MaxTokens, Provider: m.Info().ID, Message: "the reply goes on past the length that was asked for"}, settle()))
+			return
+		}
 		if ev.Done != nil {
 			if err := settle(); err != nil {
 				yield(Event{}, err)

@@ -124,7 +124,7 @@ func readPage(name string) (records []record, whole int64, err error) {
 			err = rec.check()
 		}
 		switch {
-		case err != nil && len(rest) == 0:
+		case err != nil && len(rest) == 0 && len(records) > 0:
 			return records, whole, nil
 		case err != nil:
 			return nil, 0, fmt.Errorf("%w: %s:%d: %w", ErrLedger, name, n, err)

@@ -160,10 +160,10 @@ validators_failed edits_refused script_mismatch model_unusable model_request no_
 budget_run budget_item budget_day budget_month crash_loop security_refused: paused
 nothing_to_do claimed_without_change: noop
 no_commits todo_unreadable repo_unsupported bad_attr duplicate_id dependency_cycle question dependencies_changed sandbox_unavailable validator_missing no_tests_ran baseline_broken auth bad_config untrusted_config: blocked
-push_rejected branch_checked_out remote_unreachable: committed
+push_rejected branch_checked_out remote_unreachable user_repo_locked: committed
 diverged: committed blocked
 rate_limited provider_down budget_wait: throttled
-disk user_repo_locked daemon_degraded:
+disk daemon_degraded:
 interrupted: queued
 `
 	listed := 0
