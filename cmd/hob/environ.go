@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -68,7 +67,14 @@ func (s *site) script(m configs.Model) string {
 // branchNames refuses one branch per item, hob/{task}, beside a branch that is
 // named like their folder: git can't hold both (gitrepository-layout(5), refs).
 func (s *site) branchNames(ctx context.Context) error {
-	parent, _, ok := strings.Cut(s.config.Autonomous.GitBranch, "/{task}")
+	name := s.config.Autonomous.GitBranch
+	refuse := func(why string) error {
+		return configs.Problems{{File: s.config.Origin("autonomous.git_branch"), Key: "autonomous.git_branch", What: name + " " + why}}
+	}
+	if repo.Reserved(name) != "" || name == s.config.Git.Base {
+		return refuse("is a branch that people work on; hob needs one of its own")
+	}
+	parent, _, ok := strings.Cut(name, "/{task}")
 	if !ok {
 		return nil
 	}
@@ -77,10 +83,7 @@ func (s *site) branchNames(ctx context.Context) error {
 		return err
 	}
 	if taken {
-		return configs.Problems{{
-			File: s.config.Origin("autonomous.git_branch"), Key: "autonomous.git_branch",
-			What: fmt.Sprintf("%s can't be made while a branch %s exists", s.config.Autonomous.GitBranch, parent),
-		}}
+		return refuse("can't be made while a branch " + parent + " exists")
 	}
 	return nil
 }

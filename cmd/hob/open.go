@@ -58,6 +58,9 @@ func (w *world) found(ctx context.Context) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
+	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+		return nil, fmt.Errorf("%w: %s is no folder", repo.ErrNoRepository, dir)
+	}
 	place, err := repo.Find(ctx, dir)
 	if err != nil {
 		return nil, err
@@ -108,7 +111,7 @@ func optional(name string) (*configs.File, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, configs.Problems{{What: err.Error()}}
 	}
 	return &configs.File{Name: name, Data: data}, nil
 }
@@ -123,15 +126,21 @@ type shop struct {
 
 // open takes the lock and opens everything. The caller closes it.
 func (s *site) open(ctx context.Context, trigger string) (*shop, error) {
-	if err := s.statusAllowed(ctx); err != nil {
+	if s.place.Bare {
+		return nil, &repo.UnsupportedError{Why: "a bare repository has no work tree with a TODO file"}
+	}
+	if err := errors.Join(s.statusAllowed(ctx), s.branchNames(ctx)); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(s.state, 0o700); err != nil {
-		return nil, err
+		return nil, withHint(err, "hob keeps its state there; HOB_HOME or XDG_STATE_HOME name another place")
 	}
 	unlock, err := durable.Lock(filepath.Join(s.state, "lock"))
-	if err != nil {
+	if errors.Is(err, durable.ErrLocked) {
 		return nil, err
+	}
+	if err != nil {
+		return nil, withHint(err, "hob keeps its state there; HOB_HOME or XDG_STATE_HOME name another place")
 	}
 	sh := &shop{site: s, close: unlock}
 	if err := sh.build(ctx, trigger); err != nil {
@@ -170,6 +179,9 @@ func (sh *shop) build(ctx context.Context, trigger string) error {
 		State: sh.state, Remote: sh.config.Autonomous.GitRemote, Redact: held, Step: sh.w.Step, Env: sh.w.Env,
 	}); err != nil {
 		return err
+	}
+	if d := e.Repo.Damaged(); d != "" {
+		sh.log.Warn("store.damaged", "kept", d)
 	}
 	if err := sh.tools(e, key, held); err != nil {
 		return err

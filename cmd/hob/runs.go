@@ -1,7 +1,7 @@
 package main
 
 import (
-	"fmt"
+	"errors"
 	"path/filepath"
 	"time"
 
@@ -27,17 +27,14 @@ func runsListCmd(w *world) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			runs, err := log.Runs()
-			if err != nil {
-				return err
-			}
+			runs, err := log.Runs() // what can be read is shown, whatever can't
 			if w.json {
-				return w.printJSON(map[string]any{"schema": "hob.runs/1", "runs": append([]journal.Manifest{}, runs...)})
+				return errors.Join(err, w.printJSON(map[string]any{"schema": "hob.runs/1", "runs": append([]journal.Manifest{}, runs...)}))
 			}
 			for _, m := range runs {
 				w.printf("%s  %s  %-6s  %s  %s\n", m.Run, m.Started.Local().Format(time.DateTime), m.Kind, m.Task, shorten(m.Item, 60))
 			}
-			return nil
+			return err
 		},
 	}
 }
@@ -102,11 +99,12 @@ func runsVerifyCmd(w *world) *cobra.Command {
 }
 
 func (w *world) verifyAll(log *journal.Log) error {
-	runs, err := log.Runs()
-	if err != nil {
-		return err
-	}
+	runs, unread := log.Runs()
 	worst := 0
+	if unread != nil {
+		worst = 4
+		w.complain("unreadable", unread, "the run's folder below journal/runs lacks its manifest, or can't be read")
+	}
 	reports := map[string]journal.Report{}
 	for _, m := range runs {
 		r := log.Verify(m.Run)
@@ -116,6 +114,7 @@ func (w *world) verifyAll(log *journal.Log) error {
 			w.printVerified(m.Run, r)
 		}
 	}
+	var err error
 	if w.json {
 		err = w.printJSON(map[string]any{"schema": "hob.verify/1", "ok": worst == 0, "runs": reports})
 	}
@@ -143,6 +142,6 @@ func codeOr(code int, err error) error {
 func (w *world) printVerified(run string, r journal.Report) {
 	w.printf("%s  %s  %d events, %s\n", run, r.Code, r.Checked.Events, r.Trust)
 	for _, f := range r.Findings {
-		w.printf("    %s\n", plain(fmt.Sprint(f)))
+		w.printf("    %s at event %d: %s\n", f.Code, f.AtSeq, plain(f.Message))
 	}
 }

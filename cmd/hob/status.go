@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -32,7 +33,10 @@ func statusCmd(w *world) *cobra.Command {
 				if check {
 					return exitCode(3)
 				}
-				return withHint(err, "hob has not run here yet: hob once")
+				if errors.Is(err, fs.ErrNotExist) {
+					return withHint(err, "hob has not run here yet: hob once")
+				}
+				return withHint(err, "hob writes it anew when it runs: hob once")
 			}
 			if w.json {
 				err = w.printJSON(r)
@@ -40,6 +44,9 @@ func statusCmd(w *world) *cobra.Command {
 				w.printReport(r)
 			}
 			if err == nil && check {
+				if dead(r) {
+					return exitCode(status.NotRunning)
+				}
 				if code := r.Check(time.Now()); code != 0 {
 					return exitCode(code)
 				}
@@ -49,6 +56,12 @@ func statusCmd(w *world) *cobra.Command {
 	}
 	c.Flags().BoolVar(&check, "check", false, "tell by the exit code")
 	return c
+}
+
+// dead reports whether the process that wrote the report is certainly gone. A number
+// that another process has by now is found out by the report's age.
+func dead(r status.Report) bool {
+	return r.PID > 0 && errors.Is(syscall.Kill(r.PID, 0), syscall.ESRCH)
 }
 
 // report reads the status file. Settings that can't be read don't hide it: it is
@@ -71,6 +84,9 @@ func (w *world) printReport(r status.Report) {
 		state += " (stale: last heard of " + r.WrittenAt.Local().Format(time.DateTime) + ")"
 	}
 	w.printf("%s\n", strings.TrimSpace(plain(state+"  "+r.Reason)))
+	if r.Todo.Stale {
+		w.printf("%s can't be read; this is the last good reading\n", plain(r.Todo.Path))
+	}
 	w.printf("%d open, %d done, %d held; spent today %s of %s USD\n", r.Todo.Open, r.Todo.Done, r.Todo.Held, r.Budget.Spent, r.Budget.Limit)
 	for _, c := range r.Current {
 		w.printf("now       %s  %s  %s\n", c.ID, shorten(c.Text, 60), plain(c.Step))
