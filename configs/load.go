@@ -206,17 +206,19 @@ func elsewhere(name string) string {
 // set decodes one setting and puts it in place, unless the repository has no say in it.
 func (b *blend) set(d *decoder, s spot, n *node, from origin) {
 	s.at = n.at
-	if d.in == fromRepository && userOnly[s.rule] {
-		s.at = from.at
-		d.refuse(s, "does not count in a repository's file", "set it in your own config.toml")
-		return
-	}
 	held := at(b.config, s.rule)
 	if b.defaults.IsValid() {
 		s.was = at(b.defaults, s.rule)
 	}
 	wanted := reflect.New(held.Type()).Elem()
 	if !d.value(n, s, wanted) {
+		return
+	}
+	if d.in == fromRepository && userOnly[s.rule] {
+		if s.was.IsValid() && !reflect.DeepEqual(wanted.Interface(), s.was.Interface()) { // a copy of the reference may stay
+			s.at = from.at
+			d.refuse(s, "does not count in a repository's file", "set it in your own config.toml")
+		}
 		return
 	}
 	if d.in == fromRepository && !b.trusted && needsTrust(s.rule, held, wanted) {
