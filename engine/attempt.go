@@ -112,21 +112,28 @@ func (a *attempt) session(ctx context.Context) *agent.Session {
 	info := a.Model.Info()
 	prompts := a.Prompts
 	prompts.Class = agent.ClassOf(info.ContextWindow)
-	turns, wall := a.Config.Agent.MaxTurns, a.Config.Agent.MaxWall.Duration
+	turns := a.Config.Agent.MaxTurns
 	if n := a.item.MaxTurns(); n > 0 {
 		turns = min(turns, n)
-	}
-	if d := a.item.Timeout(); d > 0 {
-		wall = min(wall, d)
 	}
 	return agent.New(agent.Options{
 		Slot: a.ws, Ask: a.ask, Called: a.called, Tools: a.tools(), Gate: a.gate,
 		Ladder: edit.NewLadder(edit.Format(cmp.Or(a.Config.Agent.EditFormatOverride, a.Config.Model[0].EditFormat))),
 		Record: a.run.Record, Keep: a.run.Keep,
 		Prompts: prompts, Rules: a.rules(ctx), Own: a.own(),
-		Native: info.Tools, Turns: turns, Deadline: a.began.Add(wall), Stop: a.stop,
+		Native: info.Tools, Turns: turns, Deadline: a.deadline(), Stop: a.stop,
 		Window: info.ContextWindow, MaxOutput: info.MaxOutput,
 	}, a.brief())
+}
+
+// deadline is when the model's time for the item is over: as configured, or sooner
+// where the item says so.
+func (a *attempt) deadline() time.Time {
+	wall := a.Config.Agent.MaxWall.Duration
+	if d := a.item.Timeout(); d > 0 {
+		wall = min(wall, d)
+	}
+	return a.began.Add(wall)
 }
 
 // rules are the house rules of the base commit.

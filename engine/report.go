@@ -6,6 +6,7 @@ import (
 
 	"hob/engine/status"
 	"hob/engine/task"
+	"hob/repo"
 )
 
 // now is what the attempt under way is doing, for the status file. The attempt
@@ -16,13 +17,14 @@ type now struct {
 	step     string
 	since    time.Time
 	deadline time.Time
+	base     repo.Base // where the last item started
 }
 
 // doing tells what the attempt does next.
 func (a *attempt) doing(step string) {
 	a.now.mu.Lock()
 	a.now.step, a.now.since = step, time.Now()
-	a.now.deadline = a.began.Add(a.Config.Agent.MaxWall.Duration)
+	a.now.deadline, a.now.base = a.deadline(), a.base
 	a.now.mu.Unlock()
 	a.report(status.Working)
 }
@@ -41,6 +43,9 @@ func (e *Engine) Stopped() { e.report(status.Stopped) }
 func (e *Engine) report(state status.State) {
 	e.publishing.Lock()
 	defer e.publishing.Unlock()
+	if e.last.State == status.Stopping && state != status.Stopped {
+		state = status.Stopping // whatever the item at work is still doing
+	}
 	if state != e.last.State {
 		e.last.StateSince = time.Now()
 	}
@@ -66,6 +71,9 @@ func (e *Engine) report(state status.State) {
 	r.Tasks(tasks)
 	r.LastSuccess = lastSuccess(tasks)
 	e.now.mu.Lock()
+	if e.now.base.OID != "" {
+		r.Repo.Base, r.Repo.BaseCommit, r.Repo.Behind = e.now.base.Branch, e.now.base.OID, e.now.base.Behind
+	}
 	for i := range r.Current {
 		r.Current[i].Step, r.Current[i].LastProgress, r.Current[i].Deadline = e.now.step, e.now.since, e.now.deadline
 	}

@@ -88,6 +88,9 @@ func (w *world) printReport(r status.Report) {
 		w.printf("%s can't be read; this is the last good reading\n", plain(r.Todo.Path))
 	}
 	w.printf("%d open, %d done, %d held; spent today %s of %s USD\n", r.Todo.Open, r.Todo.Done, r.Todo.Held, r.Budget.Spent, r.Budget.Limit)
+	if r.Repo.Behind > 0 {
+		w.printf("the agent branch is behind %s by %d commits: merge it, or merge %s into it\n", plain(r.Repo.Base), r.Repo.Behind, plain(r.Repo.Base))
+	}
 	for _, c := range r.Current {
 		w.printf("now       %s  %s  %s\n", c.ID, shorten(c.Text, 60), plain(c.Step))
 	}
