@@ -116,11 +116,11 @@ var escapes = regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]`)
 func (c *counts) line(b []byte) {
 	b = bytes.TrimRight(b, " \r")
 	b = b[bytes.LastIndexByte(b, '\r')+1:] // progress bars write over their line
-	if len(b) < 2 {
-		return
-	}
 	if bytes.IndexByte(b, 0x1b) >= 0 {
 		b = escapes.ReplaceAll(b, nil)
+	}
+	if len(b) < 2 {
+		return
 	}
 	s := strings.ToValidUTF8(string(b), "\uFFFD") // names and reasons go into JSON
 	for _, counter := range c.counters {
