@@ -81,6 +81,26 @@ func anyKnown(group []setting) bool {
 	return false
 }
 
+// typo returns the key of a trailing group that is none only because its keys are
+// misspelt: {buget=1} would drop a cap. "" when there is no such group.
+func typo(text string) string {
+	text = strings.TrimRight(text, " \t")
+	start := strings.LastIndexByte(text, '{')
+	if start < 0 || start > 0 && text[start-1] == '\\' {
+		return ""
+	}
+	group, end := readGroup(text, start)
+	if end != len(text) || anyKnown(group) {
+		return ""
+	}
+	for _, s := range group {
+		if misspelt(s.key) {
+			return s.key
+		}
+	}
+	return ""
+}
+
 // readGroup reads {key=value …} at offset at and returns the offset behind it,
 // none if it is no such group.
 func readGroup(text string, at int) (group []setting, end int) {

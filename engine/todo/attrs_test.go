@@ -225,3 +225,22 @@ func decimal(whole int64, fraction string) string {
 	}
 	return text
 }
+
+// A group that only a slip of the finger keeps from being one must not be text: the
+// item would run without the cap it asks for.
+func TestMisspeltGroupBlocks(t *testing.T) {
+	for text, blocked := range map[string]bool{
+		"Spend {buget=1}":              true,
+		"Spend {max-turn=3 modle=x}":   true,
+		"Support set {x=1}":            false,
+		"Render {name} literally":      false,
+		`Show \{buget=1\} in the docs`: false,
+		"Spend {budget=1}":             false,
+		"Say {buget=1} in the middle":  false,
+	} {
+		doc := todo.Parse([]byte("- [ ] " + text + "\n"))
+		if got := doc.Items[0].Blocked == todo.BadAttr; got != blocked {
+			t.Errorf("%q: blocked %v (%s), want %v", text, got, doc.Items[0].Why, blocked)
+		}
+	}
+}

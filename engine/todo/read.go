@@ -266,7 +266,8 @@ func (r *reader) addItem(m marker, b *box) {
 		p.open, p.end, content = b.open, b.end, b.end
 	}
 	index := len(r.items)
-	text, braces, caret := takeTrailing(r.visible(r.raw[content:], index))
+	written := r.visible(r.raw[content:], index)
+	text, braces, caret := takeTrailing(written)
 	if text == "" {
 		r.noteLine(r.line, codeEmptyItem, "an item without text is ignored")
 		r.owner, r.lazy = none, none
@@ -289,6 +290,9 @@ func (r *reader) addItem(m marker, b *box) {
 	r.drafts = append(r.drafts, draft{col: m.col, contentCol: m.contentCol, braces: braces, caret: caret})
 	r.places = append(r.places, p)
 	r.refused = append(r.refused, nil)
+	if key := typo(written); key != "" && braces == nil {
+		r.refuse(index, key, "looks like a key of an item and is none; write \\{ if it is text")
+	}
 	r.setState(index, m, b)
 	r.open = append(r.open, index)
 	r.lazy = index
