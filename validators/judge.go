@@ -78,8 +78,8 @@ func (j *Judgement) fail(before, r Result) {
 	}
 	known, had := r.Tests.FailedNames, before.Tests.FailedNames
 	if len(known) == 0 || len(had) == 0 || r.Exit.End != before.Exit.End {
-		if sameExit(before, r) && len(known) == 0 && len(had) == 0 {
-			j.Preexisting = append(j.Preexisting, fmt.Sprintf("%s: %s (compared by how it ended only)", r.Name, r.Message))
+		if len(known) == 0 && len(had) == 0 && sameEnd(before, r) {
+			j.Preexisting = append(j.Preexisting, fmt.Sprintf("%s: %s (compared by how it ended and what it said)", r.Name, r.Message))
 			return
 		}
 		j.add(r)
@@ -105,6 +105,8 @@ func (j *Judgement) add(r Result) {
 	}
 }
 
-func sameExit(a, b Result) bool {
-	return a.Exit.End == b.Exit.End && a.Exit.Code == b.Exit.Code
+// sameEnd compares two failures whose tests have no names: they are one only when the
+// output says the same as well, but for times, places and the like.
+func sameEnd(a, b Result) bool {
+	return a.Exit.End == b.Exit.End && a.Exit.Code == b.Exit.Code && Signature([]Result{a}) == Signature([]Result{b})
 }
