@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"hob/engine/model"
@@ -22,6 +23,7 @@ func (a *attempt) ask(ctx context.Context, req model.Request) (model.Reply, erro
 	if old, ok := a.replay[digest]; ok {
 		return old.reply, a.recordReply(old.reply, 0, 0, old.run)
 	}
+	a.doing(fmt.Sprintf("turn %d", a.turn()))
 	before := a.Ledger.Run(a.run.ID())
 	began := time.Now()
 	req.Item = model.Item{Text: a.item.Text, Answers: a.asked}
@@ -122,9 +124,11 @@ func (a *attempt) recordReply(reply model.Reply, cost int64, took time.Duration,
 	if err != nil {
 		return err
 	}
-	thoughts, err := a.run.KeepReasoning([]byte(reply.Reasoning))
-	if err != nil {
-		return err
+	var thoughts journal.Ref
+	if reply.Reasoning != "" {
+		if thoughts, err = a.run.KeepReasoning([]byte(reply.Reasoning)); err != nil {
+			return err
+		}
 	}
 	u := reply.Usage
 	return a.run.Record(journal.LLMResponse{

@@ -165,12 +165,12 @@ func (a *attempt) brief() agent.Item {
 	return item
 }
 
-// required names the validators that decide.
+// required names the validators that decide, with their commands.
 func (a *attempt) required() []string {
 	var names []string
 	for _, v := range a.Config.Validators {
 		if v.Required {
-			names = append(names, v.Name)
+			names = append(names, fmt.Sprintf("%s (%s)", v.Name, cmp.Or(v.Run, strings.Join(v.Argv, " "))))
 		}
 	}
 	return names

@@ -6,14 +6,19 @@
 //	Do              begin its journal run, then prepare, work, repair, land
 //	  prepare       what is the base; do its own checks pass; a tree to edit
 //	  work          the model edits the tree (package agent)
-//	  repair        freeze the tree, run the checks in a second, clean one;
+//	  repair        judge and repair: freeze the tree, run the checks in a second, clean one;
 //	                what they find goes back to the model, a bounded number of times
 //	  land          commit exactly the tree that passed, advance the agent branch,
 //	                push it to the user's repository and the remote
 //	  finish        the error, if any, becomes a state and a reason (reason.go)
 //
-// Only facts decide: a tree that changed, required checks that ran and passed on
-// that very tree. Nothing the model says moves a state.
+// Only facts decide: a tree that changed, required checks that ran on that very tree
+// and passed, or failed just as they do on the base. Nothing the model says moves a
+// state.
+//
+// The other files: sweep.go turns TODO.md into tasks, ask.go and replay.go speak with
+// the model, tools.go is what it may ask for, checks.go runs the checks, land.go also
+// delivers what has landed, unpark.go says what goes on after a stop.
 //
 // Every step that must not happen twice is on disk, in the journal or the task's
 // file, before it happens. What a killed process left half-way, the next start

@@ -56,6 +56,9 @@ func (a *attempt) handover(ctx context.Context, err error, reason task.Reason) s
 func (a *attempt) rest(reason task.Reason, err error, note string) error {
 	now := time.Now()
 	last := func(t *task.Task) {
+		if a.sess == nil || a.sess.Turns() == 0 {
+			return // what no model was asked for is nothing to tell one
+		}
 		t.Last = fmt.Sprintf("%s: %v", reason, err)
 		if note != "" {
 			t.Last += "\n" + note

@@ -62,7 +62,7 @@ func (e *Engine) report(state status.State) {
 	b := e.Config.Budget
 	r.Budget = status.Budget{
 		Currency: "USD", Day: e.calendar(time.Now()).Format(time.DateOnly),
-		Spent: status.Dollars(e.Ledger.Day(time.Now())), Limit: status.Dollars(b.DailyUSD.MicroUSD()),
+		Spent: status.Dollars(e.Ledger.Day(time.Now()) - e.Ledger.Reserved()), Reserved: status.Dollars(e.Ledger.Reserved()), Limit: status.Dollars(b.DailyUSD.MicroUSD()),
 	}
 	if at, ok := e.Tasks.Due(); ok {
 		r.NextWake = at

@@ -138,8 +138,25 @@ func (e *Engine) Once(claim, work context.Context) (Outcome, error) {
 		}
 		tried[t.ID] = true
 		began := time.Now()
-		t = e.Do(work, claim.Done(), t)
+		t = e.doBeating(work, claim.Done(), t)
 		out.Ended = append(out.Ended, Ended{t, time.Since(began)})
+	}
+}
+
+// doBeating is Do with a heartbeat beside it: a call to a model may take longer than
+// readers of the status file wait.
+func (e *Engine) doBeating(work context.Context, stop <-chan struct{}, t task.Task) task.Task {
+	beat := time.NewTicker(Heartbeat)
+	defer beat.Stop()
+	done := make(chan task.Task)
+	go func() { done <- e.Do(work, stop, t) }() // the loop below waits for it, on done
+	for {
+		select {
+		case t := <-done:
+			return t
+		case <-beat.C:
+			e.beat(true)
+		}
 	}
 }
 

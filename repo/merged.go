@@ -15,18 +15,23 @@ func (r *Repo) Merged(ctx context.Context, configured, branch, oid string) (bool
 	if err != nil || base.name == "refs/heads/"+branch {
 		return false, err
 	}
+	return r.userContains(ctx, base.oid, oid)
+}
+
+// userContains reports whether a tip of the user's repository holds a commit.
+func (r *Repo) userContains(ctx context.Context, tip, oid string) (bool, error) {
 	if here, err := r.userRef(ctx, oid); err != nil || here == "" {
 		return false, err
 	}
-	_, err = r.git.run(ctx, call{
-		gitDir: r.place.GitDir, timeout: askTimeout, args: []string{"merge-base", "--is-ancestor", oid, base.oid},
+	_, err := r.git.run(ctx, call{
+		gitDir: r.place.GitDir, timeout: askTimeout, args: []string{"merge-base", "--is-ancestor", oid, tip},
 	})
 	var ge *gitError
 	if errors.As(err, &ge) && ge.code == 1 && ge.cause == nil {
 		return false, nil // git-merge-base(1): 1 is no, anything else an error
 	}
 	if err != nil {
-		return false, fmt.Errorf("look for %.12s in the base: %w", oid, err)
+		return false, fmt.Errorf("look for %.12s in %.12s: %w", oid, tip, err)
 	}
 	return true, nil
 }
@@ -62,11 +67,13 @@ func (r *Repo) Gone(ctx context.Context, branch, oid string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	for _, tip := range []string{here, there} {
-		if tip == "" {
-			continue
+	if here != "" {
+		if known, err := r.userContains(ctx, here, oid); err != nil || known {
+			return false, err
 		}
-		if known, err := r.contains(ctx, tip, oid); err != nil || known {
+	}
+	if there != "" {
+		if known, err := r.contains(ctx, there, oid); err != nil || known {
 			return false, err
 		}
 	}

@@ -173,7 +173,7 @@ func pushFailed(out []byte, err error) (state, message string) {
 	}
 	switch meaning {
 	case saysCheckedOut:
-		return CheckedOut, message
+		return CheckedOut, "the branch is checked out there"
 	case saysNotForward:
 		return Diverged, message
 	case saysLocked, saysDisk:

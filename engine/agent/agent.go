@@ -43,7 +43,7 @@ var (
 // A Question parks the item until a person has answered.
 type Question struct{ Text string }
 
-func (q *Question) Error() string { return "question: " + q.Text }
+func (q *Question) Error() string { return q.Text }
 
 // A Slot is the tree a session edits; repo.Workspace is the real one.
 type Slot interface {

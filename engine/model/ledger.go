@@ -67,6 +67,7 @@ type Ledger struct {
 	mu     sync.Mutex
 	book   book
 	lastID int64
+	open   int64           // reserved by calls under way
 	page   *page           // nil until the first write
 	warned map[string]bool // by run and reason
 }
@@ -122,6 +123,7 @@ func (l *Ledger) Reserve(limits Limits, c Charge, now time.Time) (*Reservation, 
 		return nil, fmt.Errorf("reserve %s: %w", usd(c.Estimate), err)
 	}
 	l.book.add(c, r.day, c.Estimate)
+	l.open = plus(l.open, c.Estimate)
 	r.Warnings = l.warnings(purses, limits.WarnPercent, c)
 	return r, nil
 }
@@ -174,6 +176,7 @@ func (r *Reservation) end(op string, micro int64, now time.Time, fill func(*reco
 	}
 	r.ended = true
 	l.book.add(r.charge, r.day, -r.charge.Estimate)
+	l.open = plus(l.open, -r.charge.Estimate)
 	l.book.add(r.charge, rec.Day, micro)
 	return nil
 }
@@ -199,6 +202,14 @@ func (l *Ledger) Day(now time.Time) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.book.days[l.day(now)]
+}
+
+// Reserved is what calls under way may cost, in micro-USD; Day and the others hold it
+// already.
+func (l *Ledger) Reserved() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.open
 }
 
 // Month is what the calendar month of now has cost, in micro-USD, with what is

@@ -142,7 +142,7 @@ var reasons = []facts{
 	{NothingToDo, inNoop, "nothing had to change: tick the box if that is right, else say in the item what is missing"},
 	{ClaimedWithoutChange, inNoop, "the model says it is done but changed nothing: see `hob show TASK`, then tick the box or reword the item"},
 	{NoCommits, inBlocked, "make a first commit: hob starts from a commit, not from the work tree"},
-	{TodoUnreadable, inBlocked, "make TODO.md a regular file of at most 1 MiB and 20,000 lines; check it with `hob todo list`"},
+	{TodoUnreadable, inBlocked, "write TODO.md, a regular file of at most 1 MiB and 20,000 lines, or set [autonomous] todo_path; `hob todo list` checks it"},
 	{RepoUnsupported, inBlocked, "this kind of repository is not supported, for the reason given"},
 	{BadAttr, inBlocked, "correct the item's attributes in TODO.md; `hob todo list` shows what is wrong"},
 	{DuplicateID, inBlocked, "give each item in TODO.md its own id; `hob todo list` shows where it is used twice"},
@@ -153,20 +153,20 @@ var reasons = []facts{
 	{ValidatorMissing, inBlocked, "add a [[validators]] that can run here to hob.toml, or install its program; then `hob config check`"},
 	{NoTestsRan, inBlocked, "a validator ran no test at all: correct its command in hob.toml, or add a first test and commit it"},
 	{BaselineBroken, inBlocked, "a validator can't run on the untouched base either: see `hob show TASK` and repair the base first"},
-	{Auth, inBlocked, "the provider refused the key: check secret_ref of the [[model]] with `hob config check`"},
-	{BadConfig, inBlocked, "correct hob.toml; `hob config check` shows where"},
+	{Auth, inBlocked, "set the key that secret_ref of the [[model]] names, or correct it; `hob config check` tells what is missing"},
+	{BadConfig, inBlocked, "`hob config check` tells what is wrong or missing; models and prices stand in your own config.toml"},
 	{UntrustedConfig, inBlocked, "read the repository's hob.toml, then let it name commands and models with `hob trust`; restart a running hob"},
 	{PushRejected, inCommitted, "the remote refused the branch: `hob show TASK` has its words; allow the push, and hob tries again"},
 	{BranchCheckedOut, inCommitted, "check out another branch: git does not let hob move the one you are on"},
 	{Diverged, []State{Committed, Blocked}, "the branch moved elsewhere: merge or remove the foreign commits, or set another git_branch in hob.toml"},
 	{RemoteUnreachable, inCommitted, "the remote did not answer: check git_remote and the network, and hob tries again"},
 	{RateLimited, inThrottled, "nothing to do: hob goes on when the provider allows it; `hob status` shows when"},
-	{ProviderDown, inThrottled, "nothing to do: hob tries again; for less waiting add a second [[model]] to hob.toml"},
+	{ProviderDown, inThrottled, "nothing to do: `hob run` tries again by itself; or call `hob once` later"},
 	{BudgetWait, inThrottled, "nothing to do: hob goes on when running calls have given back what they reserved"},
 	{Disk, nil, "free disk space for hob's state folder; `hob status` names it"},
 	{UserRepoLocked, inCommitted, "finish the git command that holds a .lock file in your repository, or remove the file a crash left"},
 	{DaemonDegraded, nil, "many items failed alike: `hob status` shows the cause; repair it, and hob goes on by itself"},
-	{Interrupted, inQueued, "nothing to do: the item goes on by itself; `hob once` takes it now"},
+	{Interrupted, inQueued, "nothing to do: the item goes on when hob next runs; `hob once` takes it now"},
 	{Internal, inFailed, "this is a bug in hob: `hob show TASK` has the stack for a report; the item is tried again"},
 }
 
@@ -178,6 +178,15 @@ func Reasons() []Reason {
 	}
 	return all
 }
+
+// reserved are reasons that nothing gives yet: they wait for what will find them.
+var reserved = []Reason{
+	TestsWeakened, ScopeProtected, ScopeOutside, TooLarge, SecretAdded, ValidatorMutates, APIBreak,
+	DependenciesChanged, BudgetWait, Disk, DaemonDegraded,
+}
+
+// Reserved reports whether nothing gives the reason yet.
+func (r Reason) Reserved() bool { return slices.Contains(reserved, r) }
 
 // Hint returns one line that tells a person what to do next, "" for [None] and
 // for a reason that does not exist. Commands in it stand in backquotes; TASK

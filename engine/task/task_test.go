@@ -125,7 +125,7 @@ func TestMoveRefusesReasonOfAnotherState(t *testing.T) {
 
 func TestReasons(t *testing.T) {
 	exists := []string{
-		"hob trust", "hob status", "hob show TASK", "hob config check", "hob once", "hob todo list", "hob runs list",
+		"hob trust", "hob status", "hob show TASK", "hob config check", "hob once", "hob run", "hob todo list", "hob runs list",
 	}
 	command := regexp.MustCompile("`(hob [^`]*)`")
 	bare := regexp.MustCompile(`\bhob (retry|resume|answer|drop|accept|raise|undo|logs|doctor|diff)\b`)
