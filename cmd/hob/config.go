@@ -3,11 +3,12 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"hob/configs"
 	"hob/engine"
 )
 
 func configCmd(w *world) *cobra.Command {
-	return group(setup, "config", "check the settings", configCheckCmd(w))
+	return group(setup, "config", "check the settings, or print the reference of all", configCheckCmd(w), configReferenceCmd(w))
 }
 
 func configCheckCmd(w *world) *cobra.Command {
@@ -40,12 +41,23 @@ func configCheckCmd(w *world) *cobra.Command {
 			if len(s.config.Untrusted) > 0 {
 				w.printf("hint: read hob.toml, then hob trust\n")
 			}
-			if waits != nil {
-				reason := engine.ErrorReason(waits)
-				w.printf("items will wait: %s: %v\nhint: %s\n", reason, waits, reason.Hint())
+			if waits == nil {
+				w.printf("ok\n")
+				return nil
 			}
-			w.printf("ok\n")
+			reason := engine.ErrorReason(waits)
+			w.printf("valid, but items will wait: %s: %v\nhint: %s\n", reason, waits, reason.Hint())
 			return nil
+		},
+	}
+}
+
+func configReferenceCmd(w *world) *cobra.Command {
+	return &cobra.Command{
+		Use: "reference", Short: "print every setting with its default and what it means", Args: exactly(0),
+		RunE: func(*cobra.Command, []string) error {
+			_, err := w.Out.Write(configs.Reference())
+			return err
 		},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 
 	"hob/engine"
 	"hob/engine/task"
+	"hob/journal"
 	"hob/repo"
 )
 
@@ -86,7 +88,7 @@ func (d *demo) run(ctx context.Context) error {
 		return err
 	}
 	if !d.w.json {
-		d.w.printf("working two items in %s\n\n", d.repo)
+		fmt.Fprintf(d.w.Err, "working two items in %s\n(the first time Go compiles its standard library for it: about a minute)\n\n", d.repo)
 	}
 	sh, err := d.open(ctx)
 	if err != nil {
@@ -128,8 +130,10 @@ func (d *demo) open(ctx context.Context) (*shop, error) {
 	home := filepath.Join(d.dir, "home")
 	w := *d.w
 	w.repoDir, w.configFile, w.set = d.repo, "", nil
-	if w.json {
-		w.set = []string{"log.level=warn"}
+	w.set = []string{"log.level=warn"}
+	w.tell = func(journal.Entry) {}
+	if !w.json {
+		w.tell = (&story{out: w.Err}).tell
 	}
 	// Nothing of the user's own settings: the demo must never ask a real model.
 	w.Env = slices.DeleteFunc(slices.Clone(w.Env), func(kv string) bool { return strings.HasPrefix(kv, "HOB_") })
@@ -194,7 +198,7 @@ func (d *demo) print(ctx context.Context, items []demoItem) error {
 	if w.json {
 		return w.printJSON(map[string]any{"dir": d.dir, "repo": d.repo, "remote": d.remote, "branch": demoBranch, "items": items})
 	}
-	w.printf("%-10s  %-40s  %-7s  %-18s  %-12s  %9s  %6s\n", "item", "text", "state", "why", "commit", "cost", "time")
+	w.printf("\n%-10s  %-40s  %-7s  %-18s  %-12s  %9s  %6s\n", "item", "text", "state", "why", "commit", "cost", "time")
 	for _, i := range items {
 		w.printf("%-10s  %-40s  %-7s  %-18s  %-12s  %9s  %5.1fs\n",
 			i.ID, shorten(i.Text, 40), i.State, i.Reason, short(i.Commit, ""), "$"+string(i.CostUSD), i.Seconds)
@@ -203,7 +207,7 @@ func (d *demo) print(ctx context.Context, items []demoItem) error {
 	if err != nil {
 		return err
 	}
-	w.printf("\ngit log --reverse --stat main..%s\n\n%s\n", demoBranch, log)
+	w.printf("\n$ git log --reverse --stat main..%s\n\n%s\n", demoBranch, log)
 	d.further(items)
 	return nil
 }

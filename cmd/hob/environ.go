@@ -30,7 +30,11 @@ func (sh *shop) commandEnv(side string) ([]string, error) {
 			return nil, err
 		}
 	}
-	return sandbox.Env(o), nil
+	env := sandbox.Env(o)
+	if side == "model" {
+		env = append(env, "PYTHONDONTWRITEBYTECODE=1") // what its commands leave behind is part of the change
+	}
+	return env, nil
 }
 
 // modCache is where the user's own Go modules are, as go env GOMODCACHE would say

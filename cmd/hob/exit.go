@@ -88,7 +88,7 @@ func classify(err error) (name string, exit int, hint string) {
 			hint = usage.cmd.CommandPath() + " --help"
 		}
 	case errors.As(err, &problems):
-		name, exit, hint = string(task.BadConfig), exitUsage, "hob config check shows all of it; the reference is configs/hob.toml"
+		name, exit, hint = string(task.BadConfig), exitUsage, "hob config check shows all of it; `hob config reference` explains each setting"
 	case errors.Is(err, wire.ErrSecret), reason == task.Auth:
 		exit = exitAuth
 	case errors.Is(err, repo.ErrNoRepository):

@@ -100,7 +100,7 @@ func noSuch(cmd *cobra.Command, args []string) error {
 func exactly(n int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != n {
-			return &usageError{cmd, fmt.Errorf("%s takes %d arguments, got %d", cmd.CommandPath(), n, len(args))}
+			return &usageError{cmd, fmt.Errorf("want %s, got %d arguments", cmd.UseLine(), len(args))}
 		}
 		return nil
 	}

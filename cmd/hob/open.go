@@ -162,7 +162,7 @@ func (sh *shop) build(ctx context.Context, trigger string) error {
 	if e.Journal, err = journal.Open(filepath.Join(sh.state, "journal"), journal.Options{
 		FS: sh.w.FS, Redact: held, MaxBody: sh.config.Journal.MaxPayloadBytes,
 		Content: sh.config.Journal.RecordContent, Reasoning: sh.config.Journal.RecordReasoning,
-		Notify: func(en journal.Entry) { logEntry(sh.log, en) },
+		Notify: sh.notify,
 	}); err != nil {
 		return err
 	}
@@ -195,6 +195,15 @@ func (sh *shop) build(ctx context.Context, trigger string) error {
 	e.Status = func(r status.Report) { sh.writeStatus(r, held) }
 	sh.engine = e
 	return e.Recover()
+}
+
+// notify says each event in the log, or in the demo's words.
+func (sh *shop) notify(en journal.Entry) {
+	if sh.w.tell != nil {
+		sh.w.tell(en)
+		return
+	}
+	logEntry(sh.log, en)
 }
 
 // tools makes what an attempt works with: money, model, checks, commands.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"sync"
 	"syscall"
@@ -17,6 +18,7 @@ type signals struct {
 	grace  time.Duration  // after which the second context ends all the same
 	second func()         // what the second signal does
 	exit   func(code int) // for a command that doesn't listen, such as one that reads a terminal
+	say    func(text string)
 	count  int
 	last   int // number of the signal that ended it at once
 }
@@ -24,7 +26,8 @@ type signals struct {
 // listen starts to listen. stop ends it.
 func (w *world) listen() (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
-	w.signal = &signals{first: cancel, second: cancel, exit: w.Exit}
+	say := func(text string) { fmt.Fprintf(w.Err, "hob: %s\n", text) }
+	w.signal = &signals{first: cancel, second: cancel, exit: w.Exit, say: say}
 	done, waited := make(chan struct{}), make(chan struct{})
 	go func() { // stop waits for it
 		defer close(waited)
@@ -60,6 +63,7 @@ func (s *signals) took(sig os.Signal) (grace time.Duration) {
 	defer s.mu.Unlock()
 	s.count++
 	if s.count == 1 && s.grace > 0 {
+		s.say(fmt.Sprintf("stopping after the current turn, within %s; once more ends at once", s.grace))
 		s.first()
 		return s.grace
 	}

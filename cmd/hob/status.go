@@ -34,7 +34,7 @@ func statusCmd(w *world) *cobra.Command {
 					return exitCode(3)
 				}
 				if errors.Is(err, fs.ErrNotExist) {
-					return withHint(err, "hob has not run here yet: hob once")
+					return withHint(errors.New("hob has not run in this repository yet"), "hob once, or hob run")
 				}
 				return withHint(err, "hob writes it anew when it runs: hob once")
 			}
@@ -94,7 +94,14 @@ func (w *world) printReport(r status.Report) {
 	for _, c := range r.Current {
 		w.printf("now       %s  %s  %s\n", c.ID, shorten(c.Text, 60), plain(c.Step))
 	}
+	waiting := map[string]bool{}
+	for _, a := range r.Attention {
+		waiting[a.Task] = true
+	}
 	for _, t := range r.Task {
+		if waiting[t.ID] {
+			continue // told below
+		}
 		w.printf("%-10s%s  %s%s\n", t.State, t.ID, shorten(t.Text, 60), short(t.Commit, "  "))
 		if t.Reason != "" {
 			w.printf("          %s: %s\n", t.Reason, shorten(t.Summary, 160))

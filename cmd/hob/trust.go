@@ -2,11 +2,13 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -38,6 +40,22 @@ func (w *world) trust(ctx context.Context) error {
 		return w.printJSON(map[string]any{"schema": "hob.trust/1", "trusted": "hob.toml", "sha256": digest(data)})
 	}
 	w.printf("trusted hob.toml %s\n", digest(data)[:12])
+	return s.tellTrusted()
+}
+
+// tellTrusted shows what the trust is for: the commands and models that count now.
+func (s *site) tellTrusted() error {
+	c, err := s.load()
+	if err != nil {
+		return err
+	}
+	for _, v := range c.Validators {
+		s.w.printf("  runs   %s: %s\n", plain(v.Name), plain(cmp.Or(v.Run, strings.Join(v.Argv, " "))))
+	}
+	for _, m := range c.Model {
+		s.w.printf("  asks   %s %s %s\n", plain(m.Provider), plain(m.Model), plain(m.BaseURL))
+	}
+	s.w.printf("  cage   %s\n", c.Sandbox.Mode)
 	return nil
 }
 

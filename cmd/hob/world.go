@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"hob/journal"
 	"hob/journal/durable"
 )
 
@@ -21,6 +22,8 @@ type world struct {
 	FS       durable.FS
 	// Step is told of each durable git effect; nil outside tests that kill there.
 	Step func(point string)
+	// tell is told of each event instead of the log; nil outside the demo.
+	tell func(journal.Entry)
 
 	repoDir, configFile string
 	set                 []string
