@@ -28,7 +28,9 @@ func (a *attempt) finish(ctx context.Context, err error) task.Task {
 		a.keepWip()
 		if merr := a.rest(reason, err, note); merr != nil {
 			a.Log.Error("task", "task", a.task.ID, "err", merr)
-			a.grumble(ctx, a.move(task.Queued, task.Interrupted, merr.Error(), nil)) // legal from every active state
+			if merr = a.move(task.Queued, task.Interrupted, merr.Error(), nil); merr != nil { // legal from every active state
+				a.task.Message = fmt.Sprintf("its state can't be saved, so the next start takes it up again: %v", merr)
+			}
 		}
 	}
 	a.close()

@@ -140,13 +140,7 @@ two
 
 func (c crashSite) write(t *testing.T, name, text string) {
 	t.Helper()
-	path := filepath.Join(c.seed, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, filepath.Join(c.seed, name), text)
 }
 
 func (c crashSite) git(t *testing.T, args ...string) {
@@ -175,13 +169,7 @@ func (c crashSite) once(t *testing.T, dir string, env ...string) error {
 			t.Fatalf("copy: %v\n%s", err, out)
 		}
 	}
-	cmd := exec.Command("hob", "once")
-	cmd.Dir = filepath.Join(dir, "user")
-	cmd.Env = append(os.Environ(), append([]string{
-		"HOME=" + dir, "XDG_CONFIG_HOME=" + filepath.Join(dir, "config"),
-		"XDG_STATE_HOME=" + filepath.Join(dir, "state"), "XDG_CACHE_HOME=" + filepath.Join(dir, "cache"),
-	}, env...)...)
-	out, err := cmd.CombinedOutput()
+	out, err := hobOn(dir, filepath.Join(dir, "user"), env, "once").CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
 	}
@@ -220,10 +208,7 @@ func (c crashSite) killAt(t *testing.T, n int, point string) {
 // verify runs hob's own check of the record.
 func (c crashSite) verify(t *testing.T, dir string) {
 	t.Helper()
-	cmd := exec.Command("hob", "runs", "verify")
-	cmd.Dir = filepath.Join(dir, "user")
-	cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_STATE_HOME="+filepath.Join(dir, "state"))
-	if out, err := cmd.CombinedOutput(); err != nil {
+	if out, err := hobOn(dir, filepath.Join(dir, "user"), nil, "runs", "verify").CombinedOutput(); err != nil {
 		t.Errorf("runs verify: %v\n%s", err, out)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -62,11 +61,7 @@ func conversation(t *testing.T, settings string, text bool) string {
 	defer server.Close()
 	put(t, filepath.Join(dir, "config/hob/config.toml"), "[[model]]\nprovider = \"openai-compat\"\nmodel = \"test\"\nbase_url = \""+
 		server.URL+"/v1\"\nprice = { input = 1.0, output = 4.0 }\n"+settings+goldenChecks)
-	cmd := exec.Command("hob", "once")
-	cmd.Dir = user
-	cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME="+filepath.Join(dir, "config"),
-		"XDG_STATE_HOME="+filepath.Join(dir, "state"), "XDG_CACHE_HOME="+filepath.Join(dir, "cache"))
-	out, err := cmd.CombinedOutput()
+	out, err := hobOn(dir, user, nil, "once").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "turns_spent") {
 		t.Fatalf("want turns_spent, got %v\n%s", err, out)
 	}

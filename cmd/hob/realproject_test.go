@@ -36,11 +36,8 @@ func TestRealProject(t *testing.T) {
 	put(t, filepath.Join(dir, "config/hob/config.toml"), fmt.Sprintf(pflagConfig, server.URL))
 	before := fingerprint(user, "agent-dev")
 
-	cmd := exec.Command("hob", "once")
-	cmd.Dir = user
-	cmd.Env = append(os.Environ(), "HOME="+dir, "GOMODCACHE="+goEnv(t, "GOMODCACHE"), "XDG_CONFIG_HOME="+filepath.Join(dir, "config"),
-		"XDG_STATE_HOME="+filepath.Join(dir, "state"), "XDG_CACHE_HOME="+sharedCache())
-	out, err := cmd.CombinedOutput()
+	shared := []string{"GOMODCACHE=" + goEnv(t, "GOMODCACHE"), "XDG_CACHE_HOME=" + sharedCache()}
+	out, err := hobOn(dir, user, shared, "once").CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "pushed ") {
 		t.Fatalf("hob once: %v\n%s", err, out)
 	}

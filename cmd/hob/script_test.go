@@ -39,6 +39,17 @@ func hobUnderTest() {
 	os.Exit(run(w, os.Args[1:]))
 }
 
+// hobOn is a call of hob in a folder, with home, settings, state and caches below dir.
+// env comes last, and so wins.
+func hobOn(dir, repo string, env []string, args ...string) *exec.Cmd {
+	cmd := exec.Command("hob", args...)
+	cmd.Dir = repo
+	cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME="+filepath.Join(dir, "config"),
+		"XDG_STATE_HOME="+filepath.Join(dir, "state"), "XDG_CACHE_HOME="+filepath.Join(dir, "cache"))
+	cmd.Env = append(cmd.Env, env...)
+	return cmd
+}
+
 // TestScripts shows every command as a user meets it.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, params("../../testdata/script", viaScript))

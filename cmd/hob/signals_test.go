@@ -82,10 +82,7 @@ c
 // start runs hob until it is held, or to its end where nothing holds it.
 func (h held) start(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	cmd := exec.Command("hob", args...)
-	cmd.Dir = h.user
-	cmd.Env = append(os.Environ(), "HOME="+h.dir, "XDG_CONFIG_HOME="+filepath.Join(h.dir, "config"),
-		"XDG_STATE_HOME="+filepath.Join(h.dir, "state"), "XDG_CACHE_HOME="+filepath.Join(h.dir, "cache"))
+	cmd := hobOn(h.dir, h.user, nil, args...)
 	var out strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Start(); err != nil {
